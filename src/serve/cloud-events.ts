@@ -1,11 +1,11 @@
 /** Deliveries of CloudEvents, such as Dapr's, as calls of methods. @module callwire/cloudevents */
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { readBody, refuseBody } from "../http/node-body.ts";
 import { ErrorCode } from "../protocol/errors.ts";
 import type { Params } from "../protocol/message.ts";
 import { Origin, type Transport } from "../protocol/origin.ts";
 import type { Service } from "../protocol/service.ts";
-import type { NodeHandler } from "../transports/http/node.ts";
-import { readBody, refuseBody } from "../transports/http/node-body.ts";
+import type { NodeHandler } from "../transports/http/node-handler.ts";
 import { type CloudEvent, eventsOf } from "./cloud-event.ts";
 
 export type { CloudEvent } from "./cloud-event.ts";

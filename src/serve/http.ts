@@ -4,33 +4,31 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { createServer as createSecureServer } from "node:https";
 import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
+import { NodeHead } from "../http/node-head.ts";
+import { busy, notFound, type Refusal, unavailable, upgradeRequired } from "../http/refusal.ts";
 import { doneWithin } from "../protocol/clock.ts";
 import { isThenable } from "../protocol/message.ts";
 import type { Service } from "../protocol/service.ts";
 import { ConnectionCounts } from "../streams/connection-counts.ts";
 import { acceptWaiting } from "../streams/waiting-connections.ts";
 import type { Endpoint } from "../transports/http/endpoint.ts";
-import { NodeEndpoint, type NodeHandler } from "../transports/http/node.ts";
-import { NodeHead } from "../transports/http/node-head.ts";
-import {
-  busy,
-  notFound,
-  type Refusal,
-  unavailable,
-  upgradeRequired,
-} from "../transports/http/status.ts";
+import { NodeEndpoint, type NodeHandler } from "../transports/http/node-handler.ts";
 import { type UpgradeHandler, wsUpgrade } from "../transports/ws/upgrade.ts";
-import { hostName, isAnyAddress, listenError, reachable } from "./address.ts";
 import { Handlers } from "./handlers.ts";
 import type { ServeHttpOptions } from "./http-options.ts";
 import { HttpSockets } from "./http-sockets.ts";
 import { ignoreUpgrade } from "./ignored-upgrade.ts";
+import { hostName, isAnyAddress, listenError, reachable } from "./listen-address.ts";
 import { Playground } from "./playground.ts";
 import { probe } from "./probes.ts";
 import { clientErrorRefusal, writeRefusal } from "./raw-refusal.ts";
 import { TurnedAway } from "./turned-away.ts";
 
-export { type NodeHandler, type NodeHttpOptions, nodeHandler } from "../transports/http/node.ts";
+export {
+  type NodeHandler,
+  type NodeHttpOptions,
+  nodeHandler,
+} from "../transports/http/node-handler.ts";
 export type { ServeHttpOptions } from "./http-options.ts";
 export { type PlaygroundOptions, playgroundHandler } from "./playground.ts";
 

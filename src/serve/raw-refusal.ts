@@ -1,11 +1,6 @@
 import { type ServerResponse, STATUS_CODES } from "node:http";
 import type { Duplex } from "node:stream";
-import {
-  badRequest,
-  bodyTimeout,
-  headersTooLarge,
-  type Refusal,
-} from "../transports/http/status.ts";
+import { badRequest, bodyTimeout, headersTooLarge, type Refusal } from "../http/refusal.ts";
 
 /** Answers on a socket that has no response object, and closes it. */
 export function writeRefusal(socket: Duplex, refusal: Refusal): void {

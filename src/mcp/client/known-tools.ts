@@ -1,4 +1,4 @@
-import type { HeaderRecord } from "../../framing/http-exchange.ts";
+import type { HeaderRecord } from "../../http/client-exchange.ts";
 import type { Log } from "../../protocol/log.ts";
 import { badReply } from "../../protocol/pair.ts";
 import type { TaskSupport, ToolDescription } from "../descriptions.ts";

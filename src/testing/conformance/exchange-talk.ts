@@ -1,5 +1,5 @@
-import { EventStreamDecoder } from "../../framing/event-stream.ts";
-import { isEventStream } from "../../framing/http-exchange.ts";
+import { isEventStream } from "../../http/client-exchange.ts";
+import { EventStreamDecoder } from "../../http/event-stream.ts";
 import type { Outgoing } from "./case.ts";
 import { bytesOf, written } from "./payload.ts";
 import { isOwnCall, type Lifeless, reasonOf, type Talk, type TalkSettings } from "./talk.ts";

@@ -1,14 +1,4 @@
-import type { Answer } from "../../protocol/answer.ts";
-import { type Clock, longestDelayMs } from "../../protocol/clock.ts";
-import { ErrorCode, invalidRequest } from "../../protocol/errors.ts";
-import { isRefusal } from "../../protocol/handle.ts";
-import { limitOf } from "../../protocol/limits.ts";
-import { type ErrorObject, isThenable, type MaybePromise } from "../../protocol/message.ts";
-import type { Origin, Principal, Transport } from "../../protocol/origin.ts";
-import { Access, type AccessOptions } from "../../protocol/provenance.ts";
-import { errorText } from "../../protocol/serialize.ts";
-import type { Service } from "../../protocol/service.ts";
-import { corsHeaders, preflightHeaders } from "./cors.ts";
+import { corsHeaders, preflightHeaders } from "../../http/cors.ts";
 import {
   defaultWriteTimeoutMs,
   type EventHost,
@@ -16,9 +6,8 @@ import {
   type EventSettings,
   messages,
   plainItems,
-} from "./events.ts";
-import { isJsonType, type ReplyForm, replyForm } from "./media-type.ts";
-import { type Recording, type ReplayOptions, ReplayStore } from "./replay.ts";
+} from "../../http/event-peer.ts";
+import { isJsonType, type ReplyForm, replyForm } from "../../http/media-type.ts";
 import {
   badRequest,
   busy,
@@ -31,7 +20,19 @@ import {
   streamGone,
   unsupportedEncoding,
   unsupportedType,
-} from "./status.ts";
+} from "../../http/refusal.ts";
+import { type Recording, type ReplayOptions, ReplayStore } from "../../http/replay.ts";
+import type { RequestHead } from "../../http/request-head.ts";
+import type { Answer } from "../../protocol/answer.ts";
+import { type Clock, longestDelayMs } from "../../protocol/clock.ts";
+import { ErrorCode, invalidRequest } from "../../protocol/errors.ts";
+import { isRefusal } from "../../protocol/handle.ts";
+import { limitOf } from "../../protocol/limits.ts";
+import { type ErrorObject, isThenable, type MaybePromise } from "../../protocol/message.ts";
+import type { Origin, Principal, Transport } from "../../protocol/origin.ts";
+import { Access, type AccessOptions } from "../../protocol/provenance.ts";
+import { errorText } from "../../protocol/serialize.ts";
+import type { Service } from "../../protocol/service.ts";
 import { callFromQuery } from "./stream-query.ts";
 
 export interface HttpOptions extends AccessOptions {
@@ -49,23 +50,6 @@ export interface HttpOptions extends AccessOptions {
   /** What is kept of event streams, so that they can be resumed; false sends them without ids. */
   readonly replay?: ReplayOptions | false;
   readonly clock?: Clock;
-}
-
-/** What a request says before its body. Names in lower case; values as they came. */
-export interface RequestHead {
-  readonly method: string | undefined;
-  readonly host: string | undefined;
-  readonly origin: string | undefined;
-  readonly site: string | undefined;
-  readonly contentType: string | undefined;
-  readonly contentEncoding: string | undefined;
-  readonly contentLength: string | undefined;
-  readonly accept: string | undefined;
-  readonly lastEventId: string | undefined;
-  readonly authorization: string | undefined;
-  readonly requestedHeaders: string | undefined;
-  /** Whether a header that may stand once stands twice. */
-  readonly doubled: boolean;
 }
 
 /** What is done with a request. */

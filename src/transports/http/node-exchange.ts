@@ -1,22 +1,34 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
+import {
+  type EventHost,
+  type EventPeer,
+  type EventSink,
+  eventHeaders,
+} from "../../http/event-peer.ts";
+import { replyForm } from "../../http/media-type.ts";
+import { readBody, refuseBody } from "../../http/node-body.ts";
+import { NodeEventSink, whenClosed } from "../../http/node-event-sink.ts";
+import { NodeTransport } from "../../http/node-transport.ts";
+import { inTurn } from "../../http/pipeline.ts";
+import {
+  bufferedTooMuch,
+  type Refusal,
+  replyHeaders,
+  statusOf,
+  streamGone,
+} from "../../http/refusal.ts";
+import type { Recording } from "../../http/replay.ts";
+import type { RequestHead } from "../../http/request-head.ts";
+import { endReply } from "../../http/unread-reply.ts";
 import { cutShort, internalError } from "../../protocol/errors.ts";
 import type { Linked } from "../../protocol/linked-list.ts";
 import { isThenable } from "../../protocol/message.ts";
 import { Origin, unreachablePeer } from "../../protocol/origin.ts";
 import { abandonCalls, endCalls } from "../../protocol/origin-calls.ts";
 import { errorText } from "../../protocol/serialize.ts";
-import { connectionLost, type RequestHead } from "./endpoint.ts";
-import { type EventHost, type EventPeer, type EventSink, eventHeaders } from "./events.ts";
-import { inTurn } from "./in-turn.ts";
-import { replyForm } from "./media-type.ts";
-import type { NodeEndpoint } from "./node.ts";
-import { readBody, refuseBody } from "./node-body.ts";
-import { NodeEventSink, whenClosed } from "./node-events.ts";
-import { NodeTransport } from "./node-transport.ts";
+import { connectionLost } from "./endpoint.ts";
+import type { NodeEndpoint } from "./node-handler.ts";
 import type { Paced } from "./pace.ts";
-import type { Recording } from "./replay.ts";
-import { bufferedTooMuch, type Refusal, replyHeaders, statusOf, streamGone } from "./status.ts";
-import { endReply } from "./unread-reply.ts";
 
 type HeaderRecord = Readonly<Record<string, string>>;
 type OutgoingHeaders = Record<string, string | number>;

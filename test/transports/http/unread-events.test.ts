@@ -4,7 +4,7 @@ import { createServer, silentLog, stream } from "callwire";
 import { fetchHandler } from "callwire/http";
 import { FakeClock } from "callwire/testing";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { NodeEventSink } from "../../../src/transports/http/node-events.ts";
+import { NodeEventSink } from "../../../src/http/node-event-sink.ts";
 import { deferred } from "../contract/wire.ts";
 import { serve } from "./wire.ts";
 

@@ -6,7 +6,7 @@ import {
   readBytes,
   readText,
   wireErrorOf,
-} from "../../../framing/http-exchange.ts";
+} from "../../../http/client-exchange.ts";
 import { httpUrl } from "../../../protocol/address.ts";
 import { harmless, type Tap } from "../../../protocol/tap.ts";
 import type { Authorization } from "./authorization.ts";

@@ -1,4 +1,4 @@
-import type { HeaderRecord } from "../../../framing/http-exchange.ts";
+import type { HeaderRecord } from "../../../http/client-exchange.ts";
 import type { Request } from "../../../protocol/message.ts";
 import { headerValue, namedBy } from "../../header-values.ts";
 import { MetaKey } from "../../meta-keys.ts";

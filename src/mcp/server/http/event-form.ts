@@ -1,4 +1,4 @@
-import { type EventForm, messages } from "../../../transports/http/events.ts";
+import { type EventForm, messages } from "../../../http/event-peer.ts";
 import { atLeast, type Revision } from "../../revisions.ts";
 
 const primed: EventForm = { ...messages, primes: true };

@@ -1,11 +1,11 @@
-import { type EventHost, EventPeer } from "../../../transports/http/events.ts";
-import { replyForm } from "../../../transports/http/media-type.ts";
+import { type EventHost, EventPeer } from "../../../http/event-peer.ts";
+import { replyForm } from "../../../http/media-type.ts";
 import type { Session } from "../session.ts";
 import { eventForm } from "./event-form.ts";
 import type { McpEndpoint } from "./mcp-endpoint.ts";
 import type { McpHead } from "./mcp-head.ts";
+import { alreadyListening, streamGone, unacceptable } from "./mcp-refusals.ts";
 import type { McpResponse } from "./mcp-response.ts";
-import { alreadyListening, streamGone, unacceptable } from "./refusals.ts";
 import { StreamPeer } from "./stream-peer.ts";
 
 /** GET: what the server says outside of requests, or the rest of a stream that was cut. */

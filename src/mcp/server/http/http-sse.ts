@@ -2,22 +2,22 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Channel, ChannelListener, CloseReason } from "../../../connection/channel.ts";
 import { Connection } from "../../../connection/connection.ts";
 import { quiet } from "../../../connection/quiet.ts";
-import { keepAliveText } from "../../../framing/event-stream.ts";
+import { eventHeaders } from "../../../http/event-peer.ts";
+import { keepAliveText } from "../../../http/event-stream.ts";
+import { readBody } from "../../../http/node-body.ts";
+import { NodeEventSink, whenClosed } from "../../../http/node-event-sink.ts";
+import { NodeTransport } from "../../../http/node-transport.ts";
+import { bufferedTooMuch, type Refusal } from "../../../http/refusal.ts";
 import type { Principal } from "../../../protocol/origin.ts";
-import { eventHeaders } from "../../../transports/http/events.ts";
-import type { NodeHandler } from "../../../transports/http/node.ts";
-import { readBody } from "../../../transports/http/node-body.ts";
-import { NodeEventSink, whenClosed } from "../../../transports/http/node-events.ts";
-import { NodeTransport } from "../../../transports/http/node-transport.ts";
-import { bufferedTooMuch, type Refusal } from "../../../transports/http/status.ts";
+import type { NodeHandler } from "../../../transports/http/node-handler.ts";
 import { mcpNotices } from "../../notices.ts";
 import type { McpServer } from "../mcp-server.ts";
-import { admission } from "./admission.ts";
 import { Authorization } from "./authorization.ts";
+import { admission } from "./mcp-admission.ts";
 import type { McpHttpOptions } from "./mcp-endpoint.ts";
 import { McpHead } from "./mcp-head.ts";
+import * as refusals from "./mcp-refusals.ts";
 import { McpResponse } from "./mcp-response.ts";
-import * as refusals from "./refusals.ts";
 
 /** A stream of events one way and requests the other, as one wire. */
 class HttpSseChannel implements Channel {

@@ -1,25 +1,25 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { corsHeaders, preflightHeaders } from "../../../http/cors.ts";
+import type { EventSettings } from "../../../http/event-peer.ts";
+import { NodeHead } from "../../../http/node-head.ts";
+import type { Refusal } from "../../../http/refusal.ts";
+import { type ReplayOptions, ReplayStore } from "../../../http/replay.ts";
 import type { Timer } from "../../../protocol/clock.ts";
 import { LinkedList } from "../../../protocol/linked-list.ts";
 import type { ErrorObject } from "../../../protocol/message.ts";
 import type { Principal } from "../../../protocol/origin.ts";
 import { callsWhere } from "../../../protocol/origin-calls.ts";
 import { Access, type AccessOptions } from "../../../protocol/provenance.ts";
-import { corsHeaders, preflightHeaders } from "../../../transports/http/cors.ts";
-import type { EventSettings } from "../../../transports/http/events.ts";
-import { NodeHead } from "../../../transports/http/node-head.ts";
-import { type ReplayOptions, ReplayStore } from "../../../transports/http/replay.ts";
-import type { Refusal } from "../../../transports/http/status.ts";
 import { isLegacy } from "../../revisions.ts";
 import type { McpServer } from "../mcp-server.ts";
 import type { Session } from "../session.ts";
-import { type Admission, admission } from "./admission.ts";
 import { Authorization, type AuthorizationOptions } from "./authorization.ts";
 import { listen } from "./get-stream.ts";
+import { type Admission, admission } from "./mcp-admission.ts";
 import { McpExchange } from "./mcp-exchange.ts";
 import { McpHead } from "./mcp-head.ts";
+import * as refusals from "./mcp-refusals.ts";
 import { McpResponse } from "./mcp-response.ts";
-import * as refusals from "./refusals.ts";
 import { type SessionOptions, SessionTable } from "./session-table.ts";
 
 export interface McpHttpOptions extends AccessOptions {

@@ -1,4 +1,11 @@
 import type { IncomingMessage } from "node:http";
+import { type EventHost, EventPeer, type EventSink } from "../../../http/event-peer.ts";
+import { isJsonType, replyForm } from "../../../http/media-type.ts";
+import { readBody, refuseBody } from "../../../http/node-body.ts";
+import { whenClosed } from "../../../http/node-event-sink.ts";
+import { NodeTransport } from "../../../http/node-transport.ts";
+import { inTurn } from "../../../http/pipeline.ts";
+import { bufferedTooMuch, replyHeaders, statusOf } from "../../../http/refusal.ts";
 import { ErrorCode, internalError } from "../../../protocol/errors.ts";
 import { keptEntries } from "../../../protocol/json-text.ts";
 import type { Linked } from "../../../protocol/linked-list.ts";
@@ -8,20 +15,13 @@ import { abandonCalls, callsWhere, dropCall } from "../../../protocol/origin-cal
 import { type Envelope, isEnvelope, parsePayload, unparsable } from "../../../protocol/parse.ts";
 import { errorText, idText } from "../../../protocol/serialize.ts";
 import { connectionLost } from "../../../transports/http/endpoint.ts";
-import { type EventHost, EventPeer, type EventSink } from "../../../transports/http/events.ts";
-import { inTurn } from "../../../transports/http/in-turn.ts";
-import { isJsonType, replyForm } from "../../../transports/http/media-type.ts";
-import { readBody, refuseBody } from "../../../transports/http/node-body.ts";
-import { whenClosed } from "../../../transports/http/node-events.ts";
-import { NodeTransport } from "../../../transports/http/node-transport.ts";
-import { bufferedTooMuch, replyHeaders, statusOf } from "../../../transports/http/status.ts";
 import { modernWire } from "../modern.ts";
 import type { Session } from "../session.ts";
 import { eventForm } from "./event-form.ts";
 import type { McpEndpoint } from "./mcp-endpoint.ts";
 import type { McpHead } from "./mcp-head.ts";
+import * as refusals from "./mcp-refusals.ts";
 import type { McpResponse } from "./mcp-response.ts";
-import * as refusals from "./refusals.ts";
 import { headerFault, isModernRequest } from "./standard-headers.ts";
 import { StreamPeer } from "./stream-peer.ts";
 

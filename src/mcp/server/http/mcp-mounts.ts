@@ -1,4 +1,4 @@
-import type { NodeHandler } from "../../../transports/http/node.ts";
+import type { NodeHandler } from "../../../transports/http/node-handler.ts";
 import type { McpServer } from "../mcp-server.ts";
 import { metadataPath, resourceMetadata } from "./authorization.ts";
 import { httpSseHandler } from "./http-sse.ts";

@@ -1,12 +1,8 @@
 import type { OutgoingHttpHeaders, ServerResponse } from "node:http";
-import {
-  defaultWriteTimeoutMs,
-  type EventSink,
-  eventHeaders,
-} from "../../../transports/http/events.ts";
-import { NodeEventSink, whenClosed } from "../../../transports/http/node-events.ts";
-import type { Refusal } from "../../../transports/http/status.ts";
-import { endReply } from "../../../transports/http/unread-reply.ts";
+import { defaultWriteTimeoutMs, type EventSink, eventHeaders } from "../../../http/event-peer.ts";
+import { NodeEventSink, whenClosed } from "../../../http/node-event-sink.ts";
+import type { Refusal } from "../../../http/refusal.ts";
+import { endReply } from "../../../http/unread-reply.ts";
 import type { McpServer } from "../mcp-server.ts";
 
 type HeaderRecord = Readonly<Record<string, string>>;

@@ -1,10 +1,10 @@
 import { callOver } from "../../../connection/call-over.ts";
+import type { EventPeer } from "../../../http/event-peer.ts";
 import { WireError } from "../../../protocol/errors.ts";
 import type { Outgoing } from "../../../protocol/link.ts";
 import type { Params, Reply, Request } from "../../../protocol/message.ts";
 import { type CallBackOptions, type Peer, unreachablePeer } from "../../../protocol/origin.ts";
 import { requestText } from "../../../protocol/serialize.ts";
-import type { EventPeer } from "../../../transports/http/events.ts";
 import { mcpNotices } from "../../notices.ts";
 import type { Session } from "../session.ts";
 

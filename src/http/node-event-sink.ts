@@ -1,5 +1,5 @@
 import type { ServerResponse } from "node:http";
-import { defaultWriteTimeoutMs, type EventSink } from "./events.ts";
+import { defaultWriteTimeoutMs, type EventSink } from "./event-peer.ts";
 
 /** Runs when a response is closed; soon where it was closed before, since a client may leave while it is judged. */
 export function whenClosed(response: ServerResponse, run: () => void): void {

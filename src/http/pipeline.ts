@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import type { Buffering, WireBuffers } from "../../protocol/wire-buffers.ts";
+import type { Buffering, WireBuffers } from "../protocol/wire-buffers.ts";
 
 const queues = new WeakMap<Socket, PipelineQueue>();
 

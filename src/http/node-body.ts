@@ -1,8 +1,8 @@
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from "node:http";
-import { type PendingBytes, pendingAfter } from "../../framing/pending-bytes.ts";
-import { decodeUtf8 } from "../../framing/utf8.ts";
-import type { Clock } from "../../protocol/clock.ts";
-import type { Buffering, WireBuffers } from "../../protocol/wire-buffers.ts";
+import { type PendingBytes, pendingAfter } from "../framing/pending-bytes.ts";
+import { decodeUtf8 } from "../framing/utf8.ts";
+import type { Clock } from "../protocol/clock.ts";
+import type { Buffering, WireBuffers } from "../protocol/wire-buffers.ts";
 
 /** Bodies shorter than this are not counted: even a thousand of them take little memory. */
 const countedFromBytes = 16 * 1024;

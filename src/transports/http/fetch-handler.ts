@@ -1,16 +1,27 @@
-import { chunksOf, readBytes } from "../../framing/http-exchange.ts";
 import { decodeUtf8 } from "../../framing/utf8.ts";
+import { chunksOf, readBytes } from "../../http/client-exchange.ts";
+import {
+  type EventHost,
+  type EventPeer,
+  type EventSink,
+  eventHeaders,
+} from "../../http/event-peer.ts";
+import { StreamSink } from "../../http/fetch-event-sink.ts";
+import { FetchHead, FetchTransport } from "../../http/fetch-head.ts";
+import { replyForm } from "../../http/media-type.ts";
+import {
+  badRequest,
+  type Refusal,
+  replyHeaders,
+  statusOf,
+  streamGone,
+} from "../../http/refusal.ts";
 import { internalError } from "../../protocol/errors.ts";
 import { Origin, unreachablePeer } from "../../protocol/origin.ts";
 import { abandonCalls } from "../../protocol/origin-calls.ts";
 import { errorText } from "../../protocol/serialize.ts";
 import type { Service } from "../../protocol/service.ts";
 import { connectionLost, Endpoint, type HttpOptions, type Route } from "./endpoint.ts";
-import { type EventHost, type EventPeer, type EventSink, eventHeaders } from "./events.ts";
-import { StreamSink } from "./fetch-events.ts";
-import { FetchHead, FetchTransport } from "./fetch-head.ts";
-import { replyForm } from "./media-type.ts";
-import { badRequest, type Refusal, replyHeaders, statusOf, streamGone } from "./status.ts";
 
 export interface FetchHandlerOptions extends HttpOptions {
   /** Tells the caller's address from what the runtime passes; requests themselves do not say it. */

@@ -1,7 +1,7 @@
-import { timeoutOf } from "../../framing/timeout-header.ts";
-import type { Transport } from "../../protocol/origin.ts";
-import type { HttpRequestFacts } from "../../protocol/seal.ts";
-import type { RequestHead } from "./endpoint.ts";
+import type { Transport } from "../protocol/origin.ts";
+import type { HttpRequestFacts } from "../protocol/seal.ts";
+import type { RequestHead } from "./request-head.ts";
+import { timeoutOf } from "./timeout-header.ts";
 
 /** Looks up what is asked for; joined values of doubled headers fit no rule, so they need no check. */
 export class FetchHead implements RequestHead {

@@ -1,5 +1,5 @@
 import type { ServerResponse } from "node:http";
-import type { Buffering, WireBuffers } from "../../protocol/wire-buffers.ts";
+import type { Buffering, WireBuffers } from "../protocol/wire-buffers.ts";
 
 /** A longer reply may not fit into the buffers of the operating system, so its client has to read. */
 const largeReplyLength = 64 * 1024;

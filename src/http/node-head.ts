@@ -1,5 +1,5 @@
 import type { IncomingMessage } from "node:http";
-import type { RequestHead } from "./endpoint.ts";
+import type { RequestHead } from "./request-head.ts";
 
 /**
  * Reads the few headers that every request is judged by from their raw form; building the object

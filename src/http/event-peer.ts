@@ -1,10 +1,10 @@
-import { eventText, keepAliveText } from "../../framing/event-stream.ts";
-import type { Clock, Timer } from "../../protocol/clock.ts";
-import type { Link } from "../../protocol/link.ts";
-import type { Id, Params } from "../../protocol/message.ts";
-import { type Origin, type Peer, unreachablePeer } from "../../protocol/origin.ts";
-import { idText, requestText, resultText, valueText } from "../../protocol/serialize.ts";
-import type { Buffering, WireBuffers } from "../../protocol/wire-buffers.ts";
+import type { Clock, Timer } from "../protocol/clock.ts";
+import type { Link } from "../protocol/link.ts";
+import type { Id, Params } from "../protocol/message.ts";
+import { type Origin, type Peer, unreachablePeer } from "../protocol/origin.ts";
+import { idText, requestText, resultText, valueText } from "../protocol/serialize.ts";
+import type { Buffering, WireBuffers } from "../protocol/wire-buffers.ts";
+import { eventText, keepAliveText } from "./event-stream.ts";
 import type { Recording } from "./replay.ts";
 
 /** Sent with every stream of events; proxies must not keep or collect it. */

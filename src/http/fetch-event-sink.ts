@@ -1,5 +1,5 @@
-import type { Clock, Timer } from "../../protocol/clock.ts";
-import type { EventSink } from "./events.ts";
+import type { Clock, Timer } from "../protocol/clock.ts";
+import type { EventSink } from "./event-peer.ts";
 
 const highWaterMark = 64 * 1024;
 const encoder = new TextEncoder();

@@ -4,10 +4,10 @@ import {
   type RpcErrorOptions,
   requestTimeout,
   shuttingDown,
-} from "../../protocol/errors.ts";
-import type { ErrorObject } from "../../protocol/message.ts";
-import type { Origin } from "../../protocol/origin.ts";
-import { errorText } from "../../protocol/serialize.ts";
+} from "../protocol/errors.ts";
+import type { ErrorObject } from "../protocol/message.ts";
+import type { Origin } from "../protocol/origin.ts";
+import { errorText } from "../protocol/serialize.ts";
 
 /** A request that no method sees: its status, and a JSON-RPC error without an id as the body. */
 export interface Refusal {

@@ -1,8 +1,8 @@
 import type { IncomingMessage } from "node:http";
-import { timeoutOf } from "../../framing/timeout-header.ts";
-import type { PeerCertificate, Transport } from "../../protocol/origin.ts";
-import type { HttpRequestFacts } from "../../protocol/seal.ts";
-import { peerCertificate } from "../../streams/peer-certificate.ts";
+import type { PeerCertificate, Transport } from "../protocol/origin.ts";
+import type { HttpRequestFacts } from "../protocol/seal.ts";
+import { peerCertificate } from "../streams/peer-certificate.ts";
+import { timeoutOf } from "./timeout-header.ts";
 
 /** Nothing is computed that no handler reads. */
 export class NodeTransport implements Transport {

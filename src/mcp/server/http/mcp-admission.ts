@@ -1,10 +1,10 @@
 import type { IncomingMessage } from "node:http";
+import { NodeTransport } from "../../../http/node-transport.ts";
 import { isRefusal } from "../../../protocol/handle.ts";
-import { NodeTransport } from "../../../transports/http/node-transport.ts";
 import type { McpServer } from "../mcp-server.ts";
 import type { Admitted, Authorization } from "./authorization.ts";
 import type { McpHead } from "./mcp-head.ts";
-import { notAdmitted } from "./refusals.ts";
+import { notAdmitted } from "./mcp-refusals.ts";
 
 export type Admission = (request: IncomingMessage, head: McpHead) => Promise<Admitted>;
 

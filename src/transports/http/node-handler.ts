@@ -1,11 +1,11 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
+import type { BodyLimits } from "../../http/node-body.ts";
+import { NodeHead } from "../../http/node-head.ts";
+import { inTurn } from "../../http/pipeline.ts";
 import { LinkedList } from "../../protocol/linked-list.ts";
 import type { Service } from "../../protocol/service.ts";
 import { Endpoint, type HttpOptions, type Route } from "./endpoint.ts";
-import { inTurn } from "./in-turn.ts";
-import type { BodyLimits } from "./node-body.ts";
 import { NodeExchange } from "./node-exchange.ts";
-import { NodeHead } from "./node-head.ts";
 import { Pace } from "./pace.ts";
 
 export type NodeHttpOptions = HttpOptions;
