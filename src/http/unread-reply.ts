@@ -1,10 +1,11 @@
 import type { ServerResponse } from "node:http";
-import type { Buffering, WireBuffers } from "../protocol/wire-buffers.ts";
+import type { Buffering } from "../protocol/wire-buffers.ts";
+import type { MessageLimits } from "./http-message.ts";
 
 /** A longer reply may not fit into the buffers of the operating system, so its client has to read. */
 const largeReplyLength = 64 * 1024;
 
-/** A large reply that its client has not read yet. */
+/** The rest of a response that has ended and was not read yet. */
 class UnreadReply implements Buffering {
   readonly #response: ServerResponse;
 
@@ -21,18 +22,16 @@ class UnreadReply implements Buffering {
   }
 }
 
-/** Ends a response. A client that does not read a large one is disconnected after a time, or when all buffer too much. */
-export function endReply(
+/** Disconnects a client that does not read a large reply in time, or one of those that read least if all buffer too much. */
+export function countUnread(
   response: ServerResponse,
-  text: string,
-  buffers: WireBuffers,
-  writeTimeoutMs: number,
+  length: number,
+  { buffers, writeTimeoutMs }: Pick<MessageLimits, "buffers" | "writeTimeoutMs">,
 ): void {
-  response.end(text);
-  if (text.length <= largeReplyLength || response.writableLength === 0) return;
+  if (length <= largeReplyLength || response.writableLength === 0) return;
   response.setTimeout(writeTimeoutMs);
   const unread = new UnreadReply(response);
   buffers.opened(unread);
   response.once("close", () => buffers.closed(unread));
-  buffers.moved(text.length);
+  buffers.moved(length);
 }

@@ -1,6 +1,7 @@
 /** Deliveries of CloudEvents, such as Dapr's, as calls of methods. @module callwire/cloudevents */
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { readBody, refuseBody } from "../http/node-body.ts";
+import { defaultWriteTimeoutMs } from "../http/event-peer.ts";
+import { NodeMessage } from "../http/node-message.ts";
 import { ErrorCode } from "../protocol/errors.ts";
 import type { Params } from "../protocol/message.ts";
 import { Origin, type Transport } from "../protocol/origin.ts";
@@ -83,6 +84,9 @@ export function cloudEvents(
     }
     const named = methodIn(request.url ?? "", below);
     const { maxMessageBytes } = service.limits;
+    const { buffers, clock } = service.running;
+    const limits = { clock, buffers, maxMessageBytes, writeTimeoutMs: defaultWriteTimeoutMs };
+    const message = new NodeMessage(request, response, limits);
     const take = (text: string | undefined): void => {
       const events = eventsOf(request.headers, text);
       if (typeof events === "string") {
@@ -95,19 +99,17 @@ export function cloudEvents(
       );
       void calls.then((outcomes) => conclude(response, outcomes));
     };
-    const { buffers } = service.running;
-    readBody(request, { maxMessageBytes, buffers }, take, (fault) => {
-      const isTooLarge = fault === "too-large";
-      const error = isTooLarge ? `an event holds at most ${maxMessageBytes} bytes` : "server busy";
-      const body = JSON.stringify({ error });
-      const head = { "content-type": "application/json", connection: "close" };
-      refuseBody(
-        request,
-        response,
-        { status: isTooLarge ? 413 : 503, head, body },
-        service.limits,
-        service.running.clock,
-      );
+    message.read({
+      received: take,
+      failed(fault) {
+        const isTooLarge = fault === "too-large";
+        const error = isTooLarge
+          ? `an event holds at most ${maxMessageBytes} bytes`
+          : "server busy";
+        const body = JSON.stringify({ error });
+        if (message.isAnswered) return;
+        message.sendEarly(isTooLarge ? 413 : 503, body, { connection: "close" });
+      },
     });
   };
   return {

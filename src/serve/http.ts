@@ -12,7 +12,8 @@ import type { Service } from "../protocol/service.ts";
 import { ConnectionCounts } from "../streams/connection-counts.ts";
 import { acceptWaiting } from "../streams/waiting-connections.ts";
 import type { Endpoint } from "../transports/http/endpoint.ts";
-import { NodeEndpoint, type NodeHandler } from "../transports/http/node-handler.ts";
+import type { EndpointRules } from "../transports/http/endpoint-rules.ts";
+import { handleNode, type NodeHandler, nodeEndpoint } from "../transports/http/node-handler.ts";
 import { type UpgradeHandler, wsUpgrade } from "../transports/ws/upgrade.ts";
 import { Handlers } from "./handlers.ts";
 import type { ServeHttpOptions } from "./http-options.ts";
@@ -46,7 +47,7 @@ export async function serveHttp(
 }
 
 interface Mount {
-  readonly endpoint: NodeEndpoint;
+  readonly endpoint: Endpoint;
   readonly upgrade: UpgradeHandler | undefined;
 }
 
@@ -67,7 +68,7 @@ export class HttpServer implements AsyncDisposable {
   readonly #routes = new Map<string, Mount>();
   readonly #upgrades = new Map<string, Mount>();
   /** Judges requests for handlers; they are addressed as the service is. */
-  readonly #guard: Endpoint;
+  readonly #guard: EndpointRules;
   readonly #handlers: Handlers;
   readonly #playground: Playground | undefined;
   /** Also those that the server itself does not close: WebSockets, and who never gets through a TLS handshake. */
@@ -194,10 +195,10 @@ export class HttpServer implements AsyncDisposable {
     await gone;
   }
 
-  #mount(path: string, service: Service): NodeEndpoint {
+  #mount(path: string, service: Service): Endpoint {
     if (!path.startsWith("/")) throw new TypeError(`the path "${path}" must begin with a slash`);
     const { host = "127.0.0.1", webSocket } = this.#options;
-    const endpoint = new NodeEndpoint(
+    const endpoint = nodeEndpoint(
       service,
       this.#options,
       isAnyAddress(host) ? undefined : hostName(host),
@@ -232,7 +233,7 @@ export class HttpServer implements AsyncDisposable {
 
   #turnAway(socket: Socket): void {
     this.#logDropped();
-    this.#guard.tellRefused(busy);
+    this.#service.watch?.refused("http", busy.status);
     // A client whose handshake fails knows that nothing ran; others have to be told.
     if (this.#options.tls === undefined) this.#turnedAway.add(socket);
     else socket.destroy();
@@ -256,7 +257,7 @@ export class HttpServer implements AsyncDisposable {
     const mount = this.#routes.get(url) ?? this.#routes.get(pathOf(url));
     if (mount === undefined) this.#other(request, response, pathOf(url), waits);
     else if (this.#closing !== undefined) answer(response, unavailable);
-    else mount.endpoint.handle(request, response, waits);
+    else handleNode(mount.endpoint, request, response, waits);
   }
 
   /** A request that is for none of the services. */

@@ -1,27 +1,25 @@
-import type { IncomingMessage } from "node:http";
-import { NodeTransport } from "../../../http/node-transport.ts";
+import type { HttpMessage } from "../../../http/http-message.ts";
 import { isRefusal } from "../../../protocol/handle.ts";
 import type { McpServer } from "../mcp-server.ts";
 import type { Admitted, Authorization } from "./authorization.ts";
-import type { McpHead } from "./mcp-head.ts";
 import { notAdmitted } from "./mcp-refusals.ts";
 
-export type Admission = (request: IncomingMessage, head: McpHead) => Promise<Admitted>;
+export type Admission = (message: HttpMessage) => Promise<Admitted>;
 
 /**
- * Finds out who sends a request before anything else, since a session belongs to somebody: by its token,
- * or as the guards of the server have it. Undefined where everybody may.
+ * Finds the principal of a request before anything else, since a session belongs to one: by its token,
+ * or by the middleware of the server. Undefined if every request is admitted.
  */
 export function admission(
   { admit, log }: McpServer,
   authorization: Authorization | undefined,
 ): Admission | undefined {
   if (authorization !== undefined) {
-    return (_, head) => authorization.check(head.authorization, log);
+    return ({ head }) => authorization.check(head.get("authorization"), log);
   }
   if (admit === undefined) return undefined;
-  return async (request) => {
-    const verdict = await admit(new NodeTransport(request));
+  return async (message) => {
+    const verdict = await admit(message.transport(undefined));
     return isRefusal(verdict) ? { refusal: notAdmitted(verdict) } : { principal: verdict };
   };
 }
