@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Socket } from "node:net";
+import { Socket } from "node:net";
 import type { Buffering, WireBuffers } from "../protocol/wire-buffers.ts";
 
 const queues = new WeakMap<Socket, PipelineQueue>();
@@ -49,9 +49,9 @@ export function inTurn(
   run: () => void,
   length = 0,
 ): void {
-  const socket = request.socket as Socket & { readonly _httpMessage?: unknown };
-  // A response gets its socket when it is its turn; an imitation of Node's response may never get one.
-  if (response.socket !== null || !socket?._httpMessage) {
+  const { socket } = request;
+  // A response has its socket from its turn until its end; an imitation of Node's response may never have one.
+  if (response.socket !== null || response.headersSent || !(socket instanceof Socket)) {
     run();
     return;
   }

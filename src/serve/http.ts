@@ -169,7 +169,7 @@ export class HttpServer implements AsyncDisposable {
     const upgraded = Array.from(mounts, ({ upgrade }) => upgrade?.close({ drainMs }));
     // Where only this server closes, another may be about to take its port.
     if (this.#service.answerer.draining) await acceptWaiting(this.server);
-    // Node would close connections that wait for a request without a word.
+    // Called by Node's `close`, it would destroy the connections that wait for a request before they get a response.
     this.server.closeIdleConnections = () => {};
     let closed = false;
     const gone = new Promise<void>((resolve) =>

@@ -19,7 +19,7 @@ export function rawRefusal({ status, body, headers }: Refusal): string {
   return `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}\r\n${lines.join("")}\r\n${body}`;
 }
 
-/** The response that a connection is busy with. Node has no other way to ask for it. */
+/** The response that a connection is busy with; Node has no public way to ask, so a test checks that this one works. */
 export function responseOn(socket: Duplex): ServerResponse | undefined {
   return (socket as { _httpMessage?: ServerResponse | null })._httpMessage ?? undefined;
 }
