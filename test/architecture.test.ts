@@ -5,7 +5,7 @@ import { describe, expect, test } from "vitest";
 import { manifest, root } from "./entries.ts";
 
 const features = ["client", "server", "security", "observability", "gateway", "openrpc"];
-const wires = ["protocol", "framing", "connection", "transports/*"];
+const wires = ["protocol", "framing", "http", "connection", "transports/*"];
 
 /** What each folder of src/ may import besides itself. `transports/*` stands for each transport. */
 const mayImport: Readonly<Record<string, readonly string[]>> = {
@@ -19,7 +19,9 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   gateway: ["protocol", "openrpc"],
   // Node's streams, for the transports that need Node.
   streams: ["protocol", "connection"],
-  "transports/*": ["protocol", "framing", "connection", "streams"],
+  // What all that speaks HTTP shares: JSON-RPC, server-sent events and MCP, on Node and on `fetch`.
+  http: ["protocol", "framing", "streams"],
+  "transports/*": ["protocol", "framing", "http", "connection", "streams"],
   // Servers of Node's own, which close as those of transports do.
   serve: [...wires, "streams"],
   mcp: [...wires, ...features],
@@ -127,7 +129,7 @@ const sources = new Map(
   }),
 );
 
-/** `src/transports/http/client.ts` belongs to `transports/http`, `src/index.ts` to `index.ts`. */
+/** `src/transports/http/fetch-link.ts` belongs to `transports/http`, `src/index.ts` to `index.ts`. */
 function folderOf(file: string): string {
   const [, first = "", second = ""] = file.split("/");
   return first === "transports" ? `${first}/${second}` : first;

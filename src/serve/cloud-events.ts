@@ -1,11 +1,12 @@
 /** Deliveries of CloudEvents, such as Dapr's, as calls of methods. @module callwire/cloudevents */
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { defaultWriteTimeoutMs } from "../http/event-peer.ts";
+import { NodeMessage } from "../http/node-message.ts";
 import { ErrorCode } from "../protocol/errors.ts";
 import type { Params } from "../protocol/message.ts";
 import { Origin, type Transport } from "../protocol/origin.ts";
 import type { Service } from "../protocol/service.ts";
-import type { NodeHandler } from "../transports/http/node.ts";
-import { readBody, refuseBody } from "../transports/http/node-body.ts";
+import type { NodeHandler } from "../transports/http/node-handler.ts";
 import { type CloudEvent, eventsOf } from "./cloud-event.ts";
 
 export type { CloudEvent } from "./cloud-event.ts";
@@ -93,6 +94,9 @@ export function cloudEvents(
     }
     const named = methodIn(request.url ?? "", below);
     const { maxMessageBytes } = service.limits;
+    const { buffers, clock } = service.running;
+    const limits = { clock, buffers, maxMessageBytes, writeTimeoutMs: defaultWriteTimeoutMs };
+    const message = new NodeMessage(request, response, limits);
     const take = (text: string | undefined): void => {
       const events = eventsOf(request.headers, text);
       if (typeof events === "string") {
@@ -105,16 +109,17 @@ export function cloudEvents(
       );
       void calls.then((outcomes) => conclude(response, outcomes));
     };
-    readBody(request, maxMessageBytes, take, () => {
-      const body = JSON.stringify({ error: `an event holds at most ${maxMessageBytes} bytes` });
-      const head = { "content-type": "application/json", connection: "close" };
-      refuseBody(
-        request,
-        response,
-        { status: 413, head, body },
-        service.limits,
-        service.running.clock,
-      );
+    message.read({
+      received: take,
+      failed(fault) {
+        const isTooLarge = fault === "too-large";
+        const error = isTooLarge
+          ? `an event holds at most ${maxMessageBytes} bytes`
+          : "server busy";
+        const body = JSON.stringify({ error });
+        if (message.isAnswered) return;
+        message.sendEarly(isTooLarge ? 413 : 503, body, { connection: "close" });
+      },
     });
   };
   return {

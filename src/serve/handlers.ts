@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { whenClosed } from "../http/node-event-sink.ts";
 import type { Log } from "../protocol/log.ts";
 import { isThenable } from "../protocol/message.ts";
-import type { NodeHandler } from "../transports/http/node.ts";
-import { whenClosed } from "../transports/http/node-events.ts";
+import type { NodeHandler } from "../transports/http/node-handler.ts";
 
 /** Handlers of requests by path; one at a path that ends with a slash has all that is below it. */
 export class Handlers {

@@ -1,7 +1,7 @@
 import type { TlsOptions } from "node:tls";
 import type { Service } from "../protocol/service.ts";
 import type { ConnectionLimits } from "../streams/connection-counts.ts";
-import type { NodeHandler, NodeHttpOptions } from "../transports/http/node.ts";
+import type { NodeHandler, NodeHttpOptions } from "../transports/http/node-handler.ts";
 import type { WsUpgradeOptions } from "../transports/ws/upgrade.ts";
 import type { Ready } from "./probes.ts";
 

@@ -1,8 +1,8 @@
 import type { Server } from "node:http";
 import type { Duplex } from "node:stream";
+import { unavailable } from "../http/refusal.ts";
 import { type Clock, settledOrTimeout } from "../protocol/clock.ts";
 import type { Watches } from "../protocol/watch.ts";
-import { unavailable } from "../transports/http/status.ts";
 import { rawRefusal, responseOn } from "./raw-refusal.ts";
 
 /** How long a client may take to close its side of a connection that nothing more comes over. */

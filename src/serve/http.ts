@@ -5,6 +5,8 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { createServer as createSecureServer } from "node:https";
 import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
+import { NodeHead } from "../http/node-head.ts";
+import { busy, notFound, type Refusal, unavailable, upgradeRequired } from "../http/refusal.ts";
 import { settledOrTimeout } from "../protocol/clock.ts";
 import { defaultDrainMs } from "../protocol/defaults.ts";
 import { isThenable } from "../protocol/message.ts";
@@ -12,27 +14,24 @@ import type { Service } from "../protocol/service.ts";
 import { ConnectionCounts } from "../streams/connection-counts.ts";
 import { acceptWaiting } from "../streams/waiting-connections.ts";
 import type { Endpoint } from "../transports/http/endpoint.ts";
-import { NodeEndpoint, type NodeHandler } from "../transports/http/node.ts";
-import { NodeHead } from "../transports/http/node-head.ts";
-import {
-  busy,
-  notFound,
-  type Refusal,
-  unavailable,
-  upgradeRequired,
-} from "../transports/http/status.ts";
+import type { EndpointRules } from "../transports/http/endpoint-rules.ts";
+import { handleNode, type NodeHandler, nodeEndpoint } from "../transports/http/node-handler.ts";
 import { type UpgradeHandler, wsUpgrade } from "../transports/ws/upgrade.ts";
-import { hostName, isAnyAddress, listenError, reachable } from "./address.ts";
 import { Handlers } from "./handlers.ts";
 import type { ServeHttpOptions } from "./http-options.ts";
 import { HttpSockets } from "./http-sockets.ts";
 import { ignoreUpgrade } from "./ignored-upgrade.ts";
+import { hostName, isAnyAddress, listenError, reachable } from "./listen-address.ts";
 import { Playground } from "./playground.ts";
 import { probe } from "./probes.ts";
 import { clientErrorRefusal, writeRefusal } from "./raw-refusal.ts";
 import { TurnedAway } from "./turned-away.ts";
 
-export { type NodeHandler, type NodeHttpOptions, nodeHandler } from "../transports/http/node.ts";
+export {
+  type NodeHandler,
+  type NodeHttpOptions,
+  nodeHandler,
+} from "../transports/http/node-handler.ts";
 export type { ServeHttpOptions } from "./http-options.ts";
 export { type PlaygroundOptions, playgroundHandler } from "./playground.ts";
 
@@ -60,7 +59,7 @@ export async function serveHttp(
 }
 
 interface Mount {
-  readonly endpoint: NodeEndpoint;
+  readonly endpoint: Endpoint;
   readonly upgrade: UpgradeHandler | undefined;
 }
 
@@ -81,7 +80,7 @@ export class HttpServer implements AsyncDisposable {
   readonly #routes = new Map<string, Mount>();
   readonly #upgrades = new Map<string, Mount>();
   /** Judges requests for handlers; they are addressed as the service is. */
-  readonly #guard: Endpoint;
+  readonly #guard: EndpointRules;
   readonly #handlers: Handlers;
   readonly #playground: Playground | undefined;
   /** Also those that the server itself does not close: WebSockets, and who never gets through a TLS handshake. */
@@ -182,7 +181,7 @@ export class HttpServer implements AsyncDisposable {
     const upgraded = Array.from(mounts, ({ upgrade }) => upgrade?.close({ drainMs }));
     // Where only this server closes, another may be about to take its port.
     if (this.#service.answerer.draining) await acceptWaiting(this.server);
-    // Node would close connections that wait for a request without a word.
+    // Called by Node's `close`, it would destroy the connections that wait for a request before they get a response.
     this.server.closeIdleConnections = () => {};
     let closed = false;
     const gone = new Promise<void>((resolve) =>
@@ -208,10 +207,10 @@ export class HttpServer implements AsyncDisposable {
     await gone;
   }
 
-  #mount(path: string, service: Service): NodeEndpoint {
+  #mount(path: string, service: Service): Endpoint {
     if (!path.startsWith("/")) throw new TypeError(`the path "${path}" must begin with a slash`);
     const { host = "127.0.0.1", webSocket } = this.#options;
-    const endpoint = new NodeEndpoint(
+    const endpoint = nodeEndpoint(
       service,
       this.#options,
       isAnyAddress(host) ? undefined : hostName(host),
@@ -246,7 +245,7 @@ export class HttpServer implements AsyncDisposable {
 
   #turnAway(socket: Socket): void {
     this.#logDropped();
-    this.#guard.tellRefused(busy);
+    this.#service.watch?.refused("http", busy.status);
     // A client whose handshake fails knows that nothing ran; others have to be told.
     if (this.#options.tls === undefined) this.#turnedAway.add(socket);
     else socket.destroy();
@@ -270,7 +269,7 @@ export class HttpServer implements AsyncDisposable {
     const mount = this.#routes.get(url) ?? this.#routes.get(pathOf(url));
     if (mount === undefined) this.#other(request, response, pathOf(url), waits);
     else if (this.#closing !== undefined) answer(response, unavailable);
-    else mount.endpoint.handle(request, response, waits);
+    else handleNode(mount.endpoint, request, response, waits);
   }
 
   /** A request that is for none of the services. */

@@ -4,7 +4,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { extname } from "node:path";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
-import type { NodeHandler } from "../transports/http/node.ts";
+import type { NodeHandler } from "../transports/http/node-handler.ts";
 
 export interface PlaygroundOptions {
   /** Paths of this server that the page can call; it begins with the first. @default ["/rpc"] */

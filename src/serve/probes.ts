@@ -1,5 +1,5 @@
+import type { Refusal } from "../http/refusal.ts";
 import type { MaybePromise } from "../protocol/message.ts";
-import type { Refusal } from "../transports/http/status.ts";
 
 /** What must hold for calls to be sent here; `healthChecks` of `callwire/observability` makes one. */
 export type Ready = () => MaybePromise<{ readonly ok: boolean }>;

@@ -1,11 +1,6 @@
 import { type ServerResponse, STATUS_CODES } from "node:http";
 import type { Duplex } from "node:stream";
-import {
-  badRequest,
-  bodyTimeout,
-  headersTooLarge,
-  type Refusal,
-} from "../transports/http/status.ts";
+import { badRequest, bodyTimeout, headersTooLarge, type Refusal } from "../http/refusal.ts";
 
 /** Answers on a socket that has no response object, and closes it. */
 export function writeRefusal(socket: Duplex, refusal: Refusal): void {
@@ -24,7 +19,7 @@ export function rawRefusal({ status, body, headers }: Refusal): string {
   return `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}\r\n${lines.join("")}\r\n${body}`;
 }
 
-/** The response that a connection is busy with. Node has no other way to ask for it. */
+/** The response that a connection is busy with; Node has no public way to ask, so a test checks that this one works. */
 export function responseOn(socket: Duplex): ServerResponse | undefined {
   return (socket as { _httpMessage?: ServerResponse | null })._httpMessage ?? undefined;
 }

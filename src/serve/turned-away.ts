@@ -1,6 +1,6 @@
 import type { Duplex } from "node:stream";
+import { busy } from "../http/refusal.ts";
 import type { Clock } from "../protocol/clock.ts";
-import { busy } from "../transports/http/status.ts";
 import { responseOn, writeRefusal } from "./raw-refusal.ts";
 
 /** How long a client may take to send the request that is refused. */

@@ -4,7 +4,7 @@ import { tcpLink, unixLink } from "callwire/tcp";
 import { connectWebSocket, webSocketLink } from "callwire/ws";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 // What browsers, Deno, Bun and Workers get.
-import { httpLink as fetchLink } from "../../src/transports/http/client.ts";
+import { httpLink as fetchLink } from "../../src/transports/http/fetch-link.ts";
 import { webSocketLink as nativeLink } from "../../src/transports/ws/native-client.ts";
 
 const http = "http://host/path or https://host/path";

@@ -1,4 +1,4 @@
-import type { HeaderRecord } from "../../framing/http-exchange.ts";
+import type { HeaderRecord } from "../../http/client-exchange.ts";
 import { isRpcError } from "../../protocol/errors.ts";
 import type { Log } from "../../protocol/log.ts";
 import { badReply } from "../../protocol/pair.ts";

@@ -1,4 +1,4 @@
-import { chunksOf, type HeaderRecord, readText } from "../../framing/http-exchange.ts";
+import { chunksOf, type HeaderRecord, readText } from "../../http/client-exchange.ts";
 import type { ExchangeWire, LineWire } from "./conformance-wire.ts";
 
 export interface FetchWireOptions {

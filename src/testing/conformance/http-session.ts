@@ -1,5 +1,5 @@
-import { EventStreamDecoder } from "../../framing/event-stream.ts";
-import { isEventStream } from "../../framing/http-exchange.ts";
+import { isEventStream } from "../../http/client-exchange.ts";
+import { EventStreamDecoder } from "../../http/event-stream.ts";
 import type { Outgoing } from "./case.ts";
 import { request } from "./case-builders.ts";
 import type { ExchangeAnswer, ExchangeRequest, ExchangeWire, Heard } from "./conformance-wire.ts";

@@ -1,275 +1,163 @@
-import type { Answer } from "../../protocol/answer.ts";
-import { type Clock, longestDelayMs } from "../../protocol/clock.ts";
-import { invalidRequest } from "../../protocol/errors.ts";
-import { isRefusal } from "../../protocol/handle.ts";
-import { HostCheck, type HostCheckOptions } from "../../protocol/host-check.ts";
-import { limitOf } from "../../protocol/limits.ts";
-import { type ErrorObject, isThenable, type MaybePromise } from "../../protocol/message.ts";
-import type { Origin, Principal, Transport } from "../../protocol/origin.ts";
-import { errorText } from "../../protocol/serialize.ts";
-import type { Service } from "../../protocol/service.ts";
-import { corsHeaders, preflightHeaders } from "./cors.ts";
-import {
-  defaultWriteTimeoutMs,
-  type EventHost,
-  EventPeer,
-  type EventSettings,
-  messages,
-  plainItems,
-} from "./events.ts";
-import { isJsonType, type ReplyForm, replyForm } from "./media-type.ts";
-import { type Recording, type ReplayOptions, ReplayStore } from "./replay.ts";
+import type { HeaderRecord } from "../../http/client-exchange.ts";
+import { Exchange, type ExchangeHost } from "../../http/exchange.ts";
+import type { BodyFault, HttpMessage } from "../../http/http-message.ts";
+import { replyForm } from "../../http/media-type.ts";
 import {
   badRequest,
-  busy,
-  forbidden,
-  methodNotAllowed,
-  notAStream,
+  bufferedTooMuch,
   type Refusal,
-  refusal,
-  refusedBy,
+  replyHeaders,
+  statusOf,
   streamGone,
-  unsupportedEncoding,
-  unsupportedType,
-} from "./status.ts";
-import { callFromQuery } from "./stream-query.ts";
+} from "../../http/refusal.ts";
+import type { Recording } from "../../http/replay.ts";
+import { internalError } from "../../protocol/errors.ts";
+import { LinkedList } from "../../protocol/linked-list.ts";
+import { isThenable } from "../../protocol/message.ts";
+import type { Origin } from "../../protocol/origin.ts";
+import { errorText } from "../../protocol/serialize.ts";
+import type { Service } from "../../protocol/service.ts";
+import type { EndpointRules, Route } from "./endpoint-rules.ts";
 
-export interface HttpOptions extends HostCheckOptions {
-  /** The status of an answer without a reply. @default 204 */
-  readonly noReplyStatus?: 200 | 202 | 204;
-  /** How often a silent stream of events shows that it is alive. @default 15000 */
-  readonly keepAliveMs?: number;
-  /** How long a call whose event stream was cut goes on, for its reader to come back. @default 10000 */
-  readonly graceMs?: number;
-  /**
-   * How long the reader of an event stream, or of a large reply in Node, may take nothing; stops readers that never
-   * read. 0 waits for ever. @default 10000
-   */
-  readonly writeTimeoutMs?: number;
-  /** What is kept of event streams, so that they can be resumed; false sends them without ids. */
-  readonly replay?: ReplayOptions | false;
-  /** The clock of event streams: keep-alive, grace and replay. @default the service's */
-  readonly clock?: Clock;
+/** Decides when a call runs; Node has one, so that a busy server goes on reading. */
+export interface CallPace {
+  /** A request has arrived, whatever becomes of it. */
+  arrived(): void;
+  run(exchange: Exchange, run: () => void): void;
 }
 
-/** What a request says before its body. Names in lower case; values as they came. */
-export interface RequestHead {
-  readonly method: string | undefined;
-  readonly host: string | undefined;
-  readonly origin: string | undefined;
-  readonly site: string | undefined;
-  readonly contentType: string | undefined;
-  readonly contentEncoding: string | undefined;
-  readonly contentLength: string | undefined;
-  readonly accept: string | undefined;
-  readonly lastEventId: string | undefined;
-  readonly authorization: string | undefined;
-  readonly requestedHeaders: string | undefined;
-  /** Whether a header that may stand once stands twice. */
-  readonly doubled: boolean;
-}
-
-/** What is done with a request. */
-export type Route =
-  | { readonly kind: "refuse"; readonly refusal: Refusal }
-  /** Its body is a payload; `plain` asks for the plain form of streams. */
-  | { readonly kind: "read"; readonly plain: boolean }
-  /** The call was in the URL. */
-  | { readonly kind: "call"; readonly text: string; readonly known: boolean }
-  /** It goes on with a stream that another request began. */
-  | ({ readonly kind: "resume" } & Recorded)
-  /** Its reader will not come back, and its call need not wait for it. */
-  | ({ readonly kind: "drop" } & Recorded);
-
-interface Recorded {
-  readonly recording: Recording;
-  /** The number of the last event that the reader has. */
-  readonly after: number;
-}
-
-const batchRefused = errorText("2.0", "null", invalidRequest("a stream is started by one request"));
-
-const readCall: Route = { kind: "read", plain: false };
-const refuseBusy: Route = { kind: "refuse", refusal: busy };
-const readPlain: Route = { kind: "read", plain: true };
-
-/** The rules of one service over HTTP, whatever server carries it. */
-export class Endpoint {
+/** One service over HTTP: follows the rules, and answers what they let pass. */
+export class Endpoint implements ExchangeHost {
+  readonly rules: EndpointRules;
   readonly service: Service;
-  readonly noReplyStatus: 200 | 202 | 204;
-  readonly clock: Clock;
-  readonly writeTimeoutMs: number;
-  readonly tooLarge: Refusal;
-  readonly #access: HostCheck;
-  readonly #events: EventSettings;
-  readonly #replay: ReplayStore | undefined;
+  readonly noReplyStatus: number;
+  readonly internalError: string = errorText("2.0", "null", internalError);
+  readonly #pace: CallPace | undefined;
+  readonly #open = new LinkedList<Exchange>();
+  readonly #idle: (() => void)[] = [];
+  /** Set when the server stops: connections close after their reply. */
+  closing = false;
 
-  /** `bound` is the address that the server listens on, where it is a single one. */
-  constructor(service: Service, options: HttpOptions, bound?: string) {
-    const { clock = service.running.clock } = options;
-    this.service = service;
-    this.clock = clock;
-    this.noReplyStatus = options.noReplyStatus ?? 204;
-    const { writeTimeoutMs = defaultWriteTimeoutMs } = options;
-    // As in Node, 0 stands for no limit.
-    if (writeTimeoutMs !== 0) limitOf("writeTimeoutMs", writeTimeoutMs);
-    this.writeTimeoutMs = Math.min(writeTimeoutMs, longestDelayMs);
-    this.#access = new HostCheck(options, bound);
-    this.#events = {
-      clock,
-      keepAliveMs: options.keepAliveMs ?? 15_000,
-      graceMs: options.graceMs ?? 10_000,
-      maxBufferedBytes: service.limits.maxBufferedBytes,
+  constructor(rules: EndpointRules, pace?: CallPace) {
+    this.rules = rules;
+    this.service = rules.service;
+    this.noReplyStatus = rules.noReplyStatus;
+    this.#pace = pace;
+  }
+
+  handle(message: HttpMessage): void {
+    this.#pace?.arrived();
+    const exchange = new Exchange(this, message);
+    const route = this.rules.route(message.head, message.url);
+    if (route.kind === "read") message.read(exchange);
+    else message.inTurn(() => this.#follow(exchange, route));
+  }
+
+  received(exchange: Exchange, text: string | undefined, isExact: boolean): void {
+    const run = (): void => {
+      if (text !== undefined) this.#answer(exchange, text, isExact ? text : undefined);
+      else exchange.send(200, this.service.answerer.unreadable(exchange.begin(undefined)));
     };
-    this.#replay = options.replay === false ? undefined : new ReplayStore(clock, options.replay);
-    this.tooLarge = {
-      status: 413,
-      body: service.answerer.tooLarge(),
-      headers: { connection: "close" },
+    if (this.#pace === undefined) run();
+    else this.#pace.run(exchange, run);
+  }
+
+  refusalOf(fault: BodyFault): Refusal {
+    if (fault === "unreadable") return badRequest;
+    return fault === "too-large" ? this.rules.tooLarge : bufferedTooMuch;
+  }
+
+  /** What pages of listed origins need; asks for a new connection when this server stops. */
+  commonHeaders({ message }: Exchange): HeaderRecord | undefined {
+    const cors = message.head.origin === undefined ? undefined : this.rules.cors(message.head);
+    return this.closing ? { ...cors, connection: "close" } : cors;
+  }
+
+  conclude({ lastError }: Origin): number {
+    return lastError === undefined ? 200 : statusOf(lastError);
+  }
+
+  replyHeaders(origin: Origin, status: number): HeaderRecord | undefined {
+    return replyHeaders(origin, status);
+  }
+
+  enter(exchange: Exchange): void {
+    this.#open.add(exchange);
+  }
+
+  leave(exchange: Exchange): void {
+    this.#open.remove(exchange);
+    if (this.#open.size === 0) for (const resolve of this.#idle.splice(0)) resolve();
+  }
+
+  disconnected(exchange: Exchange): void {
+    exchange.abandon();
+  }
+
+  /** Resolves when no request waits for its call. */
+  idle(): Promise<void> {
+    return this.#open.size === 0
+      ? Promise.resolve()
+      : new Promise((resolve) => this.#idle.push(resolve));
+  }
+
+  /** Ends all calls, and replies so. */
+  cutShort(): void {
+    for (const exchange of this.#open.list()) exchange.cutShort();
+  }
+
+  #follow(exchange: Exchange, route: Exclude<Route, { kind: "read" }>): void {
+    switch (route.kind) {
+      case "refuse":
+        exchange.refuse(route.refusal, route.refusal === this.rules.tooLarge);
+        break;
+      case "call":
+        this.#answerPlain(exchange, route.text, "", route.known);
+        break;
+      case "resume":
+        this.#ifOwner(exchange, route.recording, () => {
+          // The stream may have been dropped while its reader was checked.
+          if (route.recording.reaches(route.after)) exchange.replay(route.recording, route.after);
+          else exchange.refuse(streamGone);
+        });
+        break;
+      case "drop":
+        this.#ifOwner(exchange, route.recording, () => {
+          route.recording.abandon();
+          exchange.send(204, "");
+        });
+    }
+  }
+
+  /** `body` is exactly what was sent, if that is known. */
+  #answer(exchange: Exchange, text: string, body: string | undefined): void {
+    const { head, url } = exchange.message;
+    if (this.rules.isPlainStream(url)) {
+      this.#answerPlain(exchange, text, body, true);
+      return;
+    }
+    const form = replyForm(head.accept);
+    const origin =
+      form === "json"
+        ? exchange.begin(body)
+        : exchange.beginEvents(body, this.rules.peer(exchange, form, head), form === "events");
+    exchange.answer(this.service.receive(text, origin), origin);
+  }
+
+  /** Answers a call of the plain form of streams. */
+  #answerPlain(exchange: Exchange, text: string, body: string | undefined, known: boolean): void {
+    const events = this.rules.peer(exchange, "plain", exchange.message.head);
+    const origin = exchange.beginEvents(body, events, true);
+    exchange.answer(this.rules.receivePlain(text, origin, known), origin);
+  }
+
+  #ifOwner(exchange: Exchange, recording: Recording, then: () => void): void {
+    const refusal = this.rules.refuseReader(recording, exchange.message.transport(""));
+    const proceed = (refused: Refusal | undefined): void => {
+      if (refused === undefined) then();
+      else exchange.refuse(refused);
     };
+    if (isThenable(refusal)) void refusal.then(proceed);
+    else proceed(refusal);
   }
-
-  /** What is done with a request, told from all that stands before its body. */
-  route(head: RequestHead, url: string): Route {
-    if (head.method === "POST" && this.service.answerer.settings.overload?.refuses())
-      return refuseBusy;
-    const refused = this.refuse(head);
-    switch (head.method) {
-      case "POST": {
-        const problem = refused ?? this.#refuseBody(head);
-        if (problem !== undefined) return { kind: "refuse", refusal: problem };
-        return isPlainStream(url) ? readPlain : readCall;
-      }
-      case "OPTIONS":
-        return { kind: "refuse", refusal: this.#preflight(head) };
-    }
-    if (refused !== undefined) return { kind: "refuse", refusal: refused };
-    switch (head.method) {
-      case "GET":
-        return this.#routeGet(head, url);
-      case "DELETE":
-        if (head.lastEventId !== undefined) return this.#routeDelete(head);
-    }
-    return { kind: "refuse", refusal: methodNotAllowed };
-  }
-
-  /** Somebody who watches hears of refusals that no call is behind. */
-  tellRefused({ status }: Refusal): void {
-    if (status >= 400) this.service.watch?.refused("http", status);
-  }
-
-  /** Headers for pages of origins that were listed; undefined for everybody else. */
-  cors(head: RequestHead): Record<string, string> | undefined {
-    return this.#access.allows(head.origin) ? corsHeaders(head.origin) : undefined;
-  }
-
-  /** A caller that may hear events before its reply. Only those who take nothing else can resume. */
-  peer(host: EventHost, form: ReplyForm | "plain", head: RequestHead): EventPeer {
-    if (form === "plain") return new EventPeer(host, plainItems, this.#events);
-    if (form !== "events") return new EventPeer(host, messages, this.#events);
-    return new EventPeer(host, messages, this.#events, () =>
-      this.#replay?.record(head.authorization),
-    );
-  }
-
-  /**
-   * Answers a payload. The plain form of streams has no place for more than one request; one that is
-   * not `known` is answered as what there is not.
-   */
-  receive(text: string, origin: Origin, plain: boolean, known: boolean): Answer {
-    if (!known) return this.service.answerUnknown?.(text, origin);
-    if (plain && /^\s*\[/.test(text)) return batchRefused;
-    return this.service.receive(text, origin);
-  }
-
-  /** Why a request is not heard at all, whatever it asks for. */
-  refuse(head: RequestHead): Refusal | undefined {
-    if (head.doubled) return badRequest;
-    const sentence = this.#access.refusal(head);
-    return sentence === undefined ? undefined : forbidden(sentence);
-  }
-
-  /** The same for pages and files: a link on another site may lead here, but its scripts may not. */
-  refuseVisitor(head: RequestHead): Refusal | undefined {
-    const { method, host, origin, doubled } = head;
-    if (method !== "GET" && method !== "HEAD") return this.refuse(head);
-    if (doubled) return badRequest;
-    const sentence = this.#access.refusal({ host, origin, site: undefined });
-    return sentence === undefined ? undefined : forbidden(sentence);
-  }
-
-  /** Why somebody may not read a stream that another request began: an id is no credential. */
-  refuseReader(recording: Recording, transport: Transport): MaybePromise<Refusal | undefined> {
-    const judge = (verdict: Principal | ErrorObject | undefined): Refusal | undefined => {
-      if (isRefusal(verdict)) return refusedBy(verdict);
-      return verdict?.id === recording.owner ? undefined : streamGone;
-    };
-    if (this.service.admit === undefined) return undefined;
-    const verdict = this.service.admit(transport);
-    return isThenable(verdict) ? verdict.then(judge) : judge(verdict);
-  }
-
-  #refuseBody(head: RequestHead): Refusal | undefined {
-    if (!isJsonType(head.contentType)) return unsupportedType;
-    if (head.contentEncoding !== undefined && head.contentEncoding.toLowerCase() !== "identity") {
-      return unsupportedEncoding;
-    }
-    return Number(head.contentLength ?? 0) > this.service.limits.maxMessageBytes
-      ? this.tooLarge
-      : undefined;
-  }
-
-  /** The answer to OPTIONS, for browsers and for the curious. */
-  #preflight(head: RequestHead): Refusal {
-    const { origin } = head;
-    const allow = { allow: "POST, OPTIONS" };
-    const headers = this.#access.allows(origin)
-      ? { ...allow, ...preflightHeaders(origin, head.requestedHeaders) }
-      : allow;
-    return { status: 204, body: "", headers };
-  }
-
-  #routeGet(head: RequestHead, url: string): Route {
-    if (isPlainStream(url)) {
-      // Not read as a URL, which this may not be.
-      const mark = url.indexOf("?");
-      const query = mark === -1 ? "" : url.slice(mark);
-      const call = callFromQuery(new URLSearchParams(query));
-      if ("fault" in call) {
-        return { kind: "refuse", refusal: refusal(400, invalidRequest(call.fault)) };
-      }
-      // Any page can make a browser send a GET, so it must not reach methods that do things.
-      const known = this.service.isStream?.(call.method) === true;
-      // What a caller may not know of must answer as what there is not.
-      return known || this.service.hides === true
-        ? { kind: "call", text: call.text, known }
-        : { kind: "refuse", refusal: notAStream };
-    }
-    if (head.lastEventId === undefined || replyForm(head.accept) === "json") {
-      return { kind: "refuse", refusal: methodNotAllowed };
-    }
-    const found = this.#recorded(head);
-    // A reader that missed more than is kept cannot go on.
-    return found?.recording.reaches(found.after)
-      ? { kind: "resume", ...found }
-      : { kind: "refuse", refusal: streamGone };
-  }
-
-  #routeDelete(head: RequestHead): Route {
-    // However far behind it is: the producer may have run ahead of it.
-    const found = this.#recorded(head);
-    return found === undefined
-      ? { kind: "refuse", refusal: streamGone }
-      : { kind: "drop", ...found };
-  }
-
-  #recorded({ lastEventId, authorization }: RequestHead): Recorded | undefined {
-    return lastEventId === undefined ? undefined : this.#replay?.find(lastEventId, authorization);
-  }
-}
-
-/** Where streams have the plain form: `/rpc/stream`, with a query or without. */
-function isPlainStream(url: string): boolean {
-  const query = url.indexOf("?");
-  return query === -1 ? url.endsWith("/stream") : url.endsWith("/stream", query);
 }

@@ -1,5 +1,5 @@
 import { BriefMap } from "../../protocol/brief-map.ts";
-import { cutShort, ErrorCode, methodNotFound } from "../../protocol/errors.ts";
+import { connectionLost, cutShort, ErrorCode, methodNotFound } from "../../protocol/errors.ts";
 import { LinkedList } from "../../protocol/linked-list.ts";
 import type { ErrorObject, Id } from "../../protocol/message.ts";
 import { Origin } from "../../protocol/origin.ts";
@@ -26,11 +26,6 @@ import {
 import { IncomingCall } from "./incoming-call.ts";
 import type { Mailbox } from "./mailbox.ts";
 import { controlSubjectOf, isFromAnotherAccount, senderOf, wrongSubject } from "./subjects.ts";
-
-const connectionLost: ErrorObject = {
-  code: ErrorCode.RequestCancelled,
-  message: "Connection lost",
-};
 
 /** Whether a payload contains a call or a notification; otherwise it is a reply. */
 export function hasCalls(payload: unknown): boolean {

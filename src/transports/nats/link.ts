@@ -1,4 +1,4 @@
-import { writeRequest } from "../../framing/http-exchange.ts";
+import { writeRequest } from "../../http/client-exchange.ts";
 import type { Clock } from "../../protocol/clock.ts";
 import { itemWindow } from "../../protocol/item-queue.ts";
 import type { Link, Outgoing } from "../../protocol/link.ts";

@@ -1,4 +1,3 @@
-import { EventStreamDecoder } from "../../framing/event-stream.ts";
 import {
   chunksOf,
   endedEarly,
@@ -11,7 +10,8 @@ import {
   replyText,
   wireErrorOf,
   writeRequest,
-} from "../../framing/http-exchange.ts";
+} from "../../http/client-exchange.ts";
+import { EventStreamDecoder } from "../../http/event-stream.ts";
 import { type Clock, systemClock, type Timer } from "../../protocol/clock.ts";
 import { WireError } from "../../protocol/errors.ts";
 import { exchangeLink, type Payload } from "../../protocol/exchange.ts";

@@ -15,7 +15,7 @@ import { createGateway } from "callwire/gateway";
 import { memoryLimits, rateLimit } from "callwire/security";
 import { FakeClock } from "callwire/testing";
 import { describe, test } from "vitest";
-import { notFound } from "../../../src/transports/http/status.ts";
+import { notFound } from "../../../src/http/refusal.ts";
 import { HandLink } from "../../client/hand-link.ts";
 import { HandChannel } from "../../connection/hand-channel.ts";
 import { expectReply, parseTranscript, type Send } from "../transcript.ts";

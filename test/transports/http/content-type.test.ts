@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { isJsonType, replyForm } from "../../../src/transports/http/media-type.ts";
+import { isJsonType, replyForm } from "../../../src/http/media-type.ts";
 import { add, send, serve, sum } from "./wire.ts";
 
 const accepted = [

@@ -1,4 +1,4 @@
-import { httpLink as fetchLink } from "../../../src/transports/http/client.ts";
+import { httpLink as fetchLink } from "../../../src/transports/http/fetch-link.ts";
 import { describeTransport, serving } from "../contract.ts";
 import { httpFront } from "./front.ts";
 

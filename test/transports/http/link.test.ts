@@ -6,7 +6,7 @@ import { promisify } from "node:util";
 import { createClient, type Link, method, type Outgoing, WireError } from "callwire";
 import { httpLink } from "callwire/http";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { httpLink as fetchLink } from "../../../src/transports/http/client.ts";
+import { httpLink as fetchLink } from "../../../src/transports/http/fetch-link.ts";
 import { root } from "../../entries.ts";
 import { ownPort } from "../../own-port.ts";
 import { deferred } from "../contract/wire.ts";

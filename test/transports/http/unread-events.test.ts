@@ -4,7 +4,8 @@ import { createServer, silentLog, stream } from "callwire";
 import { fetchHandler } from "callwire/http";
 import { FakeClock } from "callwire/testing";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { NodeEventSink } from "../../../src/transports/http/node-events.ts";
+import { NodeEventSink } from "../../../src/http/node-event-sink.ts";
+import { WireBuffers } from "../../../src/protocol/memory-bounds.ts";
 import { deferred } from "../contract/wire.ts";
 import { serve } from "./wire.ts";
 
@@ -71,6 +72,8 @@ describe("a reader of an event stream that never reads", () => {
 });
 
 describe("how long a reader may take nothing", () => {
+  const buffers = new WireBuffers(1_000_000);
+
   function response() {
     const timeouts: number[] = [];
     const written: (() => void)[] = [];
@@ -91,7 +94,7 @@ describe("how long a reader may take nothing", () => {
 
   test("counts only while something waits for it, also after the end", () => {
     const { fake, timeouts, written, raw } = response();
-    const sink = new NodeEventSink(raw);
+    const sink = new NodeEventSink(raw, { buffers, writeTimeoutMs: 10_000 });
     sink.write("a");
     expect(timeouts).toEqual([]);
     fake.writableLength = 5;
@@ -110,7 +113,7 @@ describe("how long a reader may take nothing", () => {
   test("is without a limit if that is 0", () => {
     const { fake, timeouts, raw } = response();
     fake.writableLength = 5;
-    new NodeEventSink(raw, 0).write("a");
+    new NodeEventSink(raw, { buffers, writeTimeoutMs: 0 }).write("a");
     expect(timeouts).toEqual([]);
   });
 });

@@ -1,4 +1,4 @@
-import type { HeaderRecord } from "../../../framing/http-exchange.ts";
+import type { HeaderRecord } from "../../../http/client-exchange.ts";
 import { RemoteError, WireError } from "../../../protocol/errors.ts";
 import { parseJson } from "../../../protocol/json-text.ts";
 import type { Request } from "../../../protocol/message.ts";

@@ -6,7 +6,7 @@ import {
   readBytes,
   readText,
   wireErrorOf,
-} from "../../../framing/http-exchange.ts";
+} from "../../../http/client-exchange.ts";
 import { safeTap, type Tap } from "../../../protocol/tap.ts";
 import { httpUrl } from "../../../protocol/url.ts";
 

@@ -1,7 +1,7 @@
 import type { Channel, ChannelListener } from "../../../connection/channel.ts";
 import { Connection } from "../../../connection/connection.ts";
-import { EventStreamDecoder } from "../../../framing/event-stream.ts";
-import { isEventStream, wireErrorOf } from "../../../framing/http-exchange.ts";
+import { isEventStream, wireErrorOf } from "../../../http/client-exchange.ts";
+import { EventStreamDecoder } from "../../../http/event-stream.ts";
 import { type Clock, settledOrTimeout, systemClock } from "../../../protocol/clock.ts";
 import { WireError } from "../../../protocol/errors.ts";
 import { badReply } from "../../../protocol/pair.ts";

@@ -1,5 +1,5 @@
-import { EventStreamDecoder } from "../../../framing/event-stream.ts";
-import { endedEarly, isEventStream, wireErrorOf } from "../../../framing/http-exchange.ts";
+import { endedEarly, isEventStream, wireErrorOf } from "../../../http/client-exchange.ts";
+import { EventStreamDecoder } from "../../../http/event-stream.ts";
 import type { Clock } from "../../../protocol/clock.ts";
 import { WireError } from "../../../protocol/errors.ts";
 import { pause } from "../pause.ts";

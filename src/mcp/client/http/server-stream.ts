@@ -1,4 +1,4 @@
-import { isEventStream, wireErrorOf } from "../../../framing/http-exchange.ts";
+import { isEventStream, wireErrorOf } from "../../../http/client-exchange.ts";
 import type { Log } from "../../../protocol/log.ts";
 import { longestRetryMs, pause } from "../pause.ts";
 import { type HttpSender, isSuccess } from "./http-sender.ts";

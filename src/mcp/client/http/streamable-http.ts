@@ -1,5 +1,5 @@
 import type { Connection } from "../../../connection/connection.ts";
-import { isEventStream, replyText } from "../../../framing/http-exchange.ts";
+import { isEventStream, replyText } from "../../../http/client-exchange.ts";
 import { BriefMap } from "../../../protocol/brief-map.ts";
 import { WireError } from "../../../protocol/errors.ts";
 import { exchangeLink, type Payload } from "../../../protocol/exchange.ts";

@@ -1,4 +1,4 @@
-import { chunksOf, readText } from "../../../framing/http-exchange.ts";
+import { chunksOf, readText } from "../../../http/client-exchange.ts";
 import type { Clock } from "../../../protocol/clock.ts";
 import { isEnvelope } from "../../../protocol/parse.ts";
 import type { Fetch } from "../http/http-sender.ts";

@@ -1,8 +1,8 @@
+import type { Refusal } from "../../../http/refusal.ts";
 import type { Log } from "../../../protocol/log.ts";
 import type { ErrorObject, MaybePromise } from "../../../protocol/message.ts";
 import type { Principal } from "../../../protocol/origin.ts";
-import type { Refusal } from "../../../transports/http/status.ts";
-import { answered, unavailable } from "./refusals.ts";
+import { answered, unavailable } from "./mcp-refusals.ts";
 
 export interface AuthorizationOptions {
   /** The URL of this endpoint, as clients and tokens name it. */

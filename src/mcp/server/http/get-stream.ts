@@ -1,31 +1,31 @@
-import { type EventHost, EventPeer } from "../../../transports/http/events.ts";
-import { replyForm } from "../../../transports/http/media-type.ts";
+import { type EventHost, EventPeer } from "../../../http/event-peer.ts";
+import { replyForm } from "../../../http/media-type.ts";
 import type { Session } from "../session.ts";
-import { eventForm } from "./event-form.ts";
 import type { McpEndpoint } from "./mcp-endpoint.ts";
-import type { McpHead } from "./mcp-head.ts";
-import type { McpResponse } from "./mcp-response.ts";
-import { alreadyListening, streamGone, unacceptable } from "./refusals.ts";
-import { StreamPeer } from "./stream-peer.ts";
+import type { McpExchange } from "./mcp-exchange.ts";
+import { alreadyListening, streamGone, unacceptable } from "./mcp-refusals.ts";
+import { eventForm, StreamPeer } from "./stream-peer.ts";
 
-/** GET: what the server says outside of requests, or the rest of a stream that was cut. */
-export function listen(
-  endpoint: McpEndpoint,
-  session: Session,
-  response: McpResponse,
-  head: McpHead,
-): void {
-  if (replyForm(head.accept) === "json") response.refuse(unacceptable);
-  else if (head.lastEventId !== undefined) resume(endpoint, session, response, head.lastEventId);
-  else if (session.isListening) response.refuse(alreadyListening);
-  else open(endpoint, session, response);
+/** GET: what the server sends outside of requests, or the rest of a stream that was cut. */
+export function listen(endpoint: McpEndpoint, session: Session, request: McpExchange): void {
+  const { head } = request.exchange.message;
+  const lastEventId = head.get("last-event-id");
+  if (replyForm(head.accept) === "json") request.refuse(unacceptable);
+  else if (lastEventId !== undefined) resume(endpoint, session, request, lastEventId);
+  else if (session.isListening) request.refuse(alreadyListening);
+  else open(endpoint, session, request);
 }
 
-function open({ events: settings, replay }: McpEndpoint, session: Session, response: McpResponse) {
-  // One whose reader has gone and came back without its place.
+function open(
+  { events: settings, replay }: McpEndpoint,
+  session: Session,
+  { exchange }: McpExchange,
+): void {
+  // The reader of an earlier stream has gone, and did not resume it.
   session.listening?.abandon();
   const host: EventHost = {
-    openEvents: () => response.events((sink) => events.detach(sink)),
+    origin: undefined,
+    openEvents: () => exchange.openSink((sink) => events.detach(sink)),
     abandon() {
       if (session.listening !== events) return;
       session.listening = undefined;
@@ -37,21 +37,16 @@ function open({ events: settings, replay }: McpEndpoint, session: Session, respo
   );
   session.listening = events;
   session.peer = new StreamPeer(events, session);
-  events.start();
+  events.open();
 }
 
 function resume(
   { replay }: McpEndpoint,
   session: Session,
-  response: McpResponse,
+  request: McpExchange,
   lastEventId: string,
 ): void {
   const found = replay.find(lastEventId, session.id);
-  if (found === undefined || !found.recording.reaches(found.after)) {
-    response.refuse(streamGone);
-    return;
-  }
-  const { recording, after } = found;
-  const sink = response.events((gone) => recording.peer?.detach(gone));
-  if (sink !== undefined) recording.replay(after, sink);
+  if (found?.recording.reaches(found.after)) request.exchange.replay(found.recording, found.after);
+  else request.refuse(streamGone);
 }

@@ -1,31 +1,27 @@
-import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Channel, ChannelListener, CloseReason } from "../../../connection/channel.ts";
 import { Connection } from "../../../connection/connection.ts";
-import { keepAliveText } from "../../../framing/event-stream.ts";
+import { defaultWriteTimeoutMs, type EventSink, eventHeaders } from "../../../http/event-peer.ts";
+import { keepAliveText } from "../../../http/event-stream.ts";
+import type { HttpMessage } from "../../../http/http-message.ts";
+import { NodeMessage } from "../../../http/node-message.ts";
+import { bufferedTooMuch, type Refusal } from "../../../http/refusal.ts";
 import { defaultDrainMs } from "../../../protocol/defaults.ts";
 import type { Principal } from "../../../protocol/origin.ts";
 import { callsDone } from "../../../protocol/origin-calls.ts";
-import { eventHeaders } from "../../../transports/http/events.ts";
-import type { NodeHandler } from "../../../transports/http/node.ts";
-import { readBody } from "../../../transports/http/node-body.ts";
-import { NodeEventSink, whenClosed } from "../../../transports/http/node-events.ts";
-import { NodeTransport } from "../../../transports/http/node-transport.ts";
-import type { Refusal } from "../../../transports/http/status.ts";
+import type { NodeHandler } from "../../../transports/http/node-handler.ts";
 import { mcpNotices } from "../../notices.ts";
 import type { McpServer } from "../mcp-server.ts";
-import { admission } from "./admission.ts";
 import { Authorization } from "./authorization.ts";
+import { admission } from "./mcp-admission.ts";
 import type { McpHttpOptions } from "./mcp-endpoint.ts";
-import { McpHead } from "./mcp-head.ts";
-import { McpResponse } from "./mcp-response.ts";
-import * as refusals from "./refusals.ts";
+import * as refusals from "./mcp-refusals.ts";
 
 /** A stream of events one way and requests the other, as one wire. */
 class HttpSseChannel implements Channel {
-  readonly #sink: NodeEventSink;
+  readonly #sink: EventSink;
   #listener: ChannelListener | undefined;
 
-  constructor(sink: NodeEventSink) {
+  constructor(sink: EventSink) {
     this.#sink = sink;
   }
 
@@ -73,23 +69,27 @@ export function httpSseHandler(
   const open = new Map<string, Open>();
   const admit = admission(server, options && new Authorization(options));
   const { clock } = server.running;
-  const refuse = (response: ServerResponse, refusal: Refusal): void =>
-    new McpResponse(response, undefined, server.log).refuse(refusal);
+  const { maxMessageBytes } = server.limits;
+  const { buffers } = server.running;
+  const limits = { clock, maxMessageBytes, buffers, writeTimeoutMs: defaultWriteTimeoutMs };
+  const refuse = (message: HttpMessage, { status, body, headers }: Refusal): void => {
+    if (!message.isAnswered) message.send(status, body, headers);
+  };
   server.onClose(() => Promise.all(Array.from(open.values(), (each) => each.connection.close())));
 
-  const connect = (
-    request: IncomingMessage,
-    response: ServerResponse,
-    principal: Principal | undefined,
-  ): void => {
+  const connect = (message: HttpMessage, principal: Principal | undefined): void => {
     const id = crypto.randomUUID();
-    const sink = new NodeEventSink(response);
+    const sink = message.openEvents(eventHeaders, () => {
+      timer.cancel();
+      open.delete(id);
+      channel.gone();
+    });
+    if (sink === undefined) return;
     const channel = new HttpSseChannel(sink);
-    response.writeHead(200, eventHeaders);
     sink.write(`event: endpoint\ndata: ${path}?sessionId=${id}\n\n`);
     const connection = new Connection(channel, {
       service: server,
-      transport: new NodeTransport(request),
+      transport: message.transport(undefined),
       notices: mcpNotices,
       verdict: { value: principal },
     });
@@ -99,65 +99,55 @@ export function httpSseHandler(
       timer = clock.after(keepAliveMs, beat);
     };
     let timer = clock.after(keepAliveMs, beat);
-    whenClosed(response, () => {
-      timer.cancel();
-      open.delete(id);
-      channel.gone();
-    });
   };
 
-  const receive = (
-    request: IncomingMessage,
-    response: ServerResponse,
-    principal: Principal | undefined,
-  ): void => {
+  const receive = (message: HttpMessage, principal: Principal | undefined): void => {
     // Not read as a URL, which this may not be.
-    const [, query = ""] = (request.url ?? "").split("?");
+    const [, query = ""] = message.url.split("?");
     const found = open.get(new URLSearchParams(query).get("sessionId") ?? "");
     if (found === undefined || found.principal !== principal?.id) {
-      refuse(response, refusals.sessionGone);
+      refuse(message, refusals.sessionGone);
       return;
     }
-    const { maxMessageBytes } = server.limits;
-    readBody(
-      request,
-      maxMessageBytes,
-      (text) => {
-        if (text === undefined) refuse(response, refusals.unreadable);
+    message.read({
+      received(text) {
+        if (text === undefined) refuse(message, refusals.unreadable);
         else {
-          response.writeHead(202, { "content-length": 0 }).end();
+          if (!message.isAnswered) message.send(202, "", undefined);
           found.channel.receive(text);
         }
       },
-      () => refuse(response, refusals.tooLarge(maxMessageBytes)),
-    );
+      failed: (fault) =>
+        refuse(
+          message,
+          fault === "too-large" ? refusals.tooLarge(maxMessageBytes) : bufferedTooMuch,
+        ),
+    });
   };
 
-  const route = (
-    request: IncomingMessage,
-    response: ServerResponse,
-    principal: Principal | undefined,
-  ): void => {
-    if (request.method === "POST") receive(request, response, principal);
-    else if (request.method !== "GET") refuse(response, refusals.notAllowed("GET, POST"));
-    else if (open.size >= mostOpen) refuse(response, refusals.tooManySessions);
-    else connect(request, response, principal);
+  const route = (message: HttpMessage, principal: Principal | undefined): void => {
+    const { method } = message.head;
+    if (method === "POST") receive(message, principal);
+    else if (method !== "GET") refuse(message, refusals.notAllowed("GET, POST"));
+    else if (open.size >= mostOpen) refuse(message, refusals.tooManySessions);
+    else connect(message, principal);
   };
 
   const handle: NodeHandler = (request, response) => {
+    const message = new NodeMessage(request, response, limits);
     if (admit === undefined) {
-      route(request, response, undefined);
+      route(message, undefined);
       return;
     }
-    // Also for each message: who knows the address of a session is not yet who opened it.
-    admit(request, new McpHead(request))
+    // Also for each message: knowing the address of a session does not prove that one opened it.
+    admit(message)
       .then((found) => {
-        if ("refusal" in found) refuse(response, found.refusal);
-        else route(request, response, found.principal);
+        if ("refusal" in found) refuse(message, found.refusal);
+        else route(message, found.principal);
       })
       .catch((error: unknown) => {
         server.log.error({ err: error }, "a request could not be answered");
-        refuse(response, refusals.failed);
+        refuse(message, refusals.failed);
       });
   };
   const idle = async (): Promise<void> => {

@@ -1,25 +1,24 @@
-import type { IncomingMessage, ServerResponse } from "node:http";
+import { corsHeaders, preflightHeaders } from "../../../http/cors.ts";
+import { defaultWriteTimeoutMs, type EventSettings } from "../../../http/event-peer.ts";
+import type { HttpMessage, MessageLimits } from "../../../http/http-message.ts";
+import type { Refusal } from "../../../http/refusal.ts";
+import { type ReplayOptions, ReplayStore } from "../../../http/replay.ts";
+import type { RequestHead } from "../../../http/request-head.ts";
 import type { Timer } from "../../../protocol/clock.ts";
 import { HostCheck, type HostCheckOptions } from "../../../protocol/host-check.ts";
 import { LinkedList } from "../../../protocol/linked-list.ts";
 import type { ErrorObject } from "../../../protocol/message.ts";
 import type { Principal } from "../../../protocol/origin.ts";
 import { callsWhere } from "../../../protocol/origin-calls.ts";
-import { corsHeaders, preflightHeaders } from "../../../transports/http/cors.ts";
-import type { EventSettings } from "../../../transports/http/events.ts";
-import { NodeHead } from "../../../transports/http/node-head.ts";
-import { type ReplayOptions, ReplayStore } from "../../../transports/http/replay.ts";
-import type { Refusal } from "../../../transports/http/status.ts";
 import { isLegacy } from "../../revisions.ts";
 import type { McpServer } from "../mcp-server.ts";
 import type { Session } from "../session.ts";
-import { type Admission, admission } from "./admission.ts";
 import { Authorization, type AuthorizationOptions } from "./authorization.ts";
 import { listen } from "./get-stream.ts";
+import { type Admission, admission } from "./mcp-admission.ts";
 import { McpExchange } from "./mcp-exchange.ts";
-import { McpHead } from "./mcp-head.ts";
-import { McpResponse } from "./mcp-response.ts";
-import * as refusals from "./refusals.ts";
+import type { McpHead } from "./mcp-head.ts";
+import * as refusals from "./mcp-refusals.ts";
 import { type SessionOptions, SessionTable } from "./session-table.ts";
 
 export interface McpHttpOptions extends HostCheckOptions {
@@ -43,6 +42,7 @@ export class McpEndpoint {
   readonly sessions: SessionTable;
   readonly replay: ReplayStore;
   readonly events: EventSettings;
+  readonly limits: MessageLimits;
   readonly #access: HostCheck;
   readonly #guards: boolean;
   readonly #authorization: Authorization | undefined;
@@ -63,11 +63,15 @@ export class McpEndpoint {
         call.drop();
     });
     this.replay = new ReplayStore(clock, { maxStreams: 256, ...options.replay });
+    const { maxMessageBytes, maxBufferedBytes } = server.limits;
+    const { buffers } = server.running;
+    this.limits = { clock, maxMessageBytes, buffers, writeTimeoutMs: defaultWriteTimeoutMs };
     this.events = {
       clock,
       keepAliveMs: options.keepAliveMs ?? 15_000,
       graceMs: options.graceMs ?? 300_000,
-      maxBufferedBytes: server.limits.maxBufferedBytes,
+      maxBufferedBytes,
+      buffers,
     };
     this.#access = new HostCheck(options);
     this.#guards = guards;
@@ -80,24 +84,26 @@ export class McpEndpoint {
     });
   }
 
-  handle(request: IncomingMessage, raw: ServerResponse): void {
-    if (raw.headersSent) return;
-    const head = new McpHead(request);
-    const cors = head.origin === undefined ? undefined : this.#cors(head.origin);
-    const response = new McpResponse(raw, cors, this.server.log);
-    const refused = this.#guards ? this.#access.refusal(new NodeHead(request)) : undefined;
-    if (refused !== undefined) response.refuse(refusals.forbidden(refused));
-    else if (request.method === "OPTIONS") response.refuse(this.#preflight(request, head));
-    else if (this.#admission === undefined) this.#route(request, response, head, undefined);
+  handle(message: HttpMessage): void {
+    if (message.isAnswered) return;
+    const { head } = message;
+    const request = new McpExchange(this, message);
+    const refused = this.#guards ? this.#access.refusal(head) : undefined;
+    if (refused !== undefined) request.refuse(refusals.forbidden(refused));
+    else if (head.method === "OPTIONS") request.refuse(this.#preflight(head));
+    else if (this.#admission === undefined) this.#route(request);
     else {
-      this.#admission(request, head)
+      this.#admission(message)
         .then((found) => {
-          if ("refusal" in found) response.refuse(found.refusal);
-          else this.#route(request, response, head, found.principal);
+          if ("refusal" in found) request.refuse(found.refusal);
+          else {
+            request.principal = found.principal;
+            this.#route(request);
+          }
         })
         .catch((error: unknown) => {
           this.server.log.error({ err: error }, "a request could not be answered");
-          response.refuse(refusals.failed);
+          request.refuse(refusals.failed);
         });
     }
   }
@@ -152,43 +158,41 @@ export class McpEndpoint {
     return this.#authorization?.challenge(status, error, headers) ?? headers;
   }
 
-  #route(
-    request: IncomingMessage,
-    response: McpResponse,
-    head: McpHead,
-    principal: Principal | undefined,
-  ): void {
-    if (request.method === "POST") {
-      new McpExchange(this, request, response, head, principal).read();
+  #route(request: McpExchange): void {
+    const { method } = request.head.http;
+    if (method === "POST") {
+      request.read();
       return;
     }
-    if (request.method !== "GET" && request.method !== "DELETE") {
-      response.refuse(refusals.notAllowed(allowed));
+    if (method !== "GET" && method !== "DELETE") {
+      request.refuse(refusals.notAllowed(allowed));
       return;
     }
-    const session = this.#sessionOrNone(head, principal);
-    if ("body" in session) response.refuse(session);
-    else if (request.method === "GET") listen(this, session, response, head);
+    const session = this.#sessionOrNone(request);
+    if ("body" in session) request.refuse(session);
+    else if (method === "GET") listen(this, session, request);
     else {
       this.sessions.end(session);
-      response.refuse({ status: 204, body: "" });
+      request.exchange.send(204, "");
     }
   }
 
   /** Clients without a session, such as those of the modern era, have nothing to get or to delete. */
-  #sessionOrNone(head: McpHead, principal: Principal | undefined): Session | Refusal {
+  #sessionOrNone({ head, principal }: McpExchange): Session | Refusal {
     return head.sessionId === undefined
       ? refusals.notAllowed("POST")
       : this.findSession(head, principal);
   }
 
-  #preflight(request: IncomingMessage, { origin }: McpHead): Refusal {
-    const asked = request.headers["access-control-request-headers"];
+  #preflight(head: RequestHead): Refusal {
+    const { origin } = head;
+    const asked = head.get("access-control-request-headers");
     const cors = this.#access.allows(origin) ? preflightHeaders(origin, asked) : undefined;
     return { status: 204, body: "", headers: { allow: allowed, ...cors } };
   }
 
-  #cors(origin: string): Record<string, string> | undefined {
+  /** Headers for pages of listed origins. */
+  cors(origin: string): Record<string, string> | undefined {
     return this.#access.allows(origin)
       ? { ...corsHeaders(origin), "access-control-expose-headers": "mcp-session-id" }
       : undefined;

@@ -1,4 +1,5 @@
-import type { NodeHandler } from "../../../transports/http/node.ts";
+import { NodeMessage } from "../../../http/node-message.ts";
+import type { NodeHandler } from "../../../transports/http/node-handler.ts";
 import type { McpServer } from "../mcp-server.ts";
 import { metadataPath, resourceMetadata } from "./authorization.ts";
 import { httpSseHandler } from "./http-sse.ts";
@@ -67,6 +68,7 @@ export function mcpHandler(server: McpServer, options: McpHttpOptions = {}): Nod
 
 function handlerOf(server: McpServer, options: McpHttpOptions, guards: boolean): NodeHandler {
   const endpoint = new McpEndpoint(server, options, guards);
-  const handle: NodeHandler = (request, response) => endpoint.handle(request, response);
+  const handle: NodeHandler = (request, response) =>
+    endpoint.handle(new NodeMessage(request, response, endpoint.limits));
   return Object.assign(handle, { idle: () => endpoint.idle() });
 }

@@ -1,4 +1,3 @@
-import type { IncomingHttpHeaders } from "node:http";
 import { headerMismatch, type McpError } from "../../errors.ts";
 import { namedBy, paramAt, readHeaderValue } from "../../header-values.ts";
 import { MetaKey } from "../../meta-keys.ts";
@@ -28,7 +27,6 @@ export function headerFault(
   message: ModernMessage,
   head: McpHead,
   catalog: Catalog,
-  headers: () => IncomingHttpHeaders,
 ): McpError | undefined {
   const { method, params } = message;
   const { _meta } = isRecord(params) ? params : {};
@@ -39,29 +37,28 @@ export function headerFault(
     return headerMismatch("MCP-Protocol-Version is not what the body says");
   }
   if (!isModern(version) || !isRecord(envelope[MetaKey.ClientCapabilities])) return undefined;
-  if (message.id === undefined && head.mcpMethod === undefined) return undefined;
-  if (head.mcpMethod?.trim() !== method)
-    return headerMismatch("Mcp-Method is not what the body says");
+  const sentMethod = head.http.get("mcp-method");
+  if (message.id === undefined && sentMethod === undefined) return undefined;
+  if (sentMethod?.trim() !== method) return headerMismatch("Mcp-Method is not what the body says");
   const member = namedBy.get(method as string);
   if (member === undefined || !isRecord(params)) return undefined;
   const { [member]: named } = params;
   if (typeof named !== "string") return undefined;
-  if (head.mcpName === undefined || readHeaderValue(head.mcpName) !== named) {
+  const sentName = head.http.get("mcp-name");
+  if (sentName === undefined || readHeaderValue(sentName) !== named) {
     return headerMismatch("Mcp-Name is not what the body says");
   }
-  return method === "tools/call"
-    ? paramFault(named, params.arguments, catalog, headers)
-    : undefined;
+  return method === "tools/call" ? paramFault(named, params.arguments, catalog, head) : undefined;
 }
 
 function paramFault(
   tool: string,
   args: unknown,
   catalog: Catalog,
-  headers: () => IncomingHttpHeaders,
+  { http }: McpHead,
 ): McpError | undefined {
   for (const { header, path } of catalog.tools.get(tool)?.headers ?? []) {
-    const sent = headers()[header];
+    const sent = http.get(header);
     const value = paramAt(args, path);
     if (value === undefined ? sent !== undefined : !says(sent, value)) {
       return headerMismatch(`${header} is not what the body says`);
@@ -70,8 +67,8 @@ function paramFault(
   return undefined;
 }
 
-function says(sent: string | string[] | undefined, value: string | number | boolean): boolean {
-  const read = typeof sent === "string" ? readHeaderValue(sent) : undefined;
+function says(sent: string | undefined, value: string | number | boolean): boolean {
+  const read = sent === undefined ? undefined : readHeaderValue(sent);
   if (read === undefined) return false;
   return typeof value === "number" ? read !== "" && Number(read) === value : read === String(value);
 }

@@ -1,12 +1,20 @@
 import { callPeer } from "../../../connection/peer-call.ts";
+import { type EventForm, type EventPeer, messages } from "../../../http/event-peer.ts";
 import { WireError } from "../../../protocol/errors.ts";
 import type { Outgoing } from "../../../protocol/link.ts";
 import type { Params, Reply, Request } from "../../../protocol/message.ts";
 import { type CallBackOptions, type Peer, unreachablePeer } from "../../../protocol/origin.ts";
 import { requestText } from "../../../protocol/serialize.ts";
-import type { EventPeer } from "../../../transports/http/events.ts";
 import { mcpNotices } from "../../notices.ts";
+import { atLeast, type Revision } from "../../revisions.ts";
 import type { Session } from "../session.ts";
+
+const primed: EventForm = { ...messages, primes: true };
+
+/** Since 2025-11-25 a stream begins with an empty event, which older clients do not understand. */
+export function eventForm(revision: Revision | undefined): EventForm {
+  return revision !== undefined && atLeast(revision, "2025-11-25") ? primed : messages;
+}
 
 /** A client that hears a stream of events, and answers with requests of its own. */
 export class StreamPeer implements Peer {

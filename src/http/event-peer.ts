@@ -1,9 +1,10 @@
-import { eventText, keepAliveText } from "../../framing/event-stream.ts";
-import type { Clock, Timer } from "../../protocol/clock.ts";
-import type { Link } from "../../protocol/link.ts";
-import type { Id, Params } from "../../protocol/message.ts";
-import { type Origin, type Peer, unreachablePeer } from "../../protocol/origin.ts";
-import { idText, requestText, resultText, valueText } from "../../protocol/serialize.ts";
+import type { Clock, Timer } from "../protocol/clock.ts";
+import type { Link } from "../protocol/link.ts";
+import type { Buffering, WireBuffers } from "../protocol/memory-bounds.ts";
+import type { Id, Params } from "../protocol/message.ts";
+import { type Origin, type Peer, unreachablePeer } from "../protocol/origin.ts";
+import { idText, requestText, resultText, valueText } from "../protocol/serialize.ts";
+import { eventText, keepAliveText } from "./event-stream.ts";
 import type { Recording } from "./replay.ts";
 
 /** Sent with every stream of events; proxies must not keep or collect it. */
@@ -13,27 +14,31 @@ export const eventHeaders: Readonly<Record<string, string>> = {
   "x-accel-buffering": "no",
 };
 
-/** How long a reader may take nothing of what was sent to it. */
+/** How long a client may read nothing of what was sent to it. */
 export const defaultWriteTimeoutMs = 10_000;
 
 /** A response that carries events. */
 export interface EventSink {
   write(text: string): void;
-  /** Whether more should wait. */
+  /** Sends the headers, if nothing was written yet. */
+  flush(): void;
+  /** Whether the producer should wait. */
   readonly full: boolean;
   readonly bufferedBytes: number;
-  /** Undefined while it takes more; otherwise resolves when it does, or is gone. */
+  /** Undefined while it takes more; otherwise resolves when it does, or has closed. */
   ready(): Promise<void> | undefined;
   end(): void;
-  /** Breaks the connection to a reader that does not read. */
+  /** Disconnects a reader that does not read. */
   cut(): void;
 }
 
-/** The request whose reply comes as events. */
+/** The exchange whose reply comes as events. */
 export interface EventHost {
-  /** Starts the response, once there is something to say; undefined when somebody else has answered. */
+  /** Where the call came from; only its principal may resume the stream. */
+  readonly origin: Origin | undefined;
+  /** Begins the response; undefined if other code has answered. */
   openEvents(): EventSink | undefined;
-  /** Nobody will read the reply: whatever runs for it stops. */
+  /** Stops what runs, since nothing will read the reply. */
   abandon(): void;
 }
 
@@ -76,19 +81,20 @@ export interface EventSettings {
   readonly keepAliveMs: number;
   /** More than this unread cuts the reader off. */
   readonly maxBufferedBytes: number;
+  /** Counts what all readers of the server have not read. */
+  readonly buffers: WireBuffers;
   /** How long a call goes on without a reader before it is ended. */
   readonly graceMs: number;
 }
 
 /** A caller that hears events while its call runs. */
-export class EventPeer implements Peer {
+export class EventPeer implements Peer, Buffering {
   readonly canNotify = true;
   readonly #host: EventHost;
   readonly #form: EventForm;
   readonly #settings: EventSettings;
   readonly #record: (() => Recording | undefined) | undefined;
   #recording: Recording | undefined;
-  #origin: Origin | undefined;
   #sink: EventSink | undefined;
   #started = false;
   #over = false;
@@ -120,6 +126,14 @@ export class EventPeer implements Peer {
     return this.#sink !== undefined;
   }
 
+  get bufferedBytes(): number {
+    return this.#sink?.bufferedBytes ?? 0;
+  }
+
+  shed(): void {
+    this.abandon();
+  }
+
   get closed(): Promise<void> {
     this.#closed ??= this.#over
       ? Promise.resolve()
@@ -129,25 +143,28 @@ export class EventPeer implements Peer {
     return this.#closed;
   }
 
-  /** Whose call it is; only they may resume its stream. */
-  belongsTo(origin: Origin): void {
-    this.#origin = origin;
+  /** Begins the response, although there is no event yet. */
+  open(): void {
+    if (this.#started) return;
+    this.#start();
+    if (this.#recording === undefined) this.#sink?.flush();
   }
 
-  /** `record` is asked for a recording only now: most calls have nothing to say before their reply. */
-  start(): void {
+  /** Makes the recording only now: most calls send nothing before their reply. */
+  #start(): void {
     if (this.#started) return;
     this.#started = true;
     this.#recording = this.#record?.();
     if (this.#recording !== undefined) {
       this.#recording.peer = this;
-      this.#recording.origin = this.#origin;
+      this.#recording.origin = this.#host.origin;
     }
     const sink = this.#host.openEvents();
     if (sink === undefined) {
       this.abandon();
       return;
     }
+    this.#settings.buffers.opened(this);
     this.attach(sink);
     // A stream that can be resumed can be so from its first byte on.
     if (this.#recording !== undefined) this.#sink?.write(this.#recording.prelude(this.#form));
@@ -162,9 +179,8 @@ export class EventPeer implements Peer {
   /** Sends a message as it is; false when nobody can hear it any more. */
   tell(data: string): boolean {
     if (this.#over) return false;
-    this.start();
-    const unread = this.#sink?.bufferedBytes ?? 0;
-    if (unread > this.#settings.maxBufferedBytes) this.abandon();
+    this.#start();
+    if (this.bufferedBytes > this.#settings.maxBufferedBytes) this.abandon();
     // Both of these may have ended it.
     if (this.#isOver()) return false;
     this.#write(data);
@@ -181,9 +197,19 @@ export class EventPeer implements Peer {
     });
   }
 
-  finish(reply: string | undefined, streamed: boolean): void {
+  /** Takes the reply if the response is events, or becomes so by `asEvents`; false leaves it to be sent as JSON. */
+  settle(reply: string | undefined, asEvents: boolean, streamed: boolean): boolean {
+    if (this.#started || asEvents) {
+      this.#finish(reply, streamed);
+      return true;
+    }
+    this.#dismiss();
+    return false;
+  }
+
+  #finish(reply: string | undefined, streamed: boolean): void {
     if (this.#over) return;
-    this.start();
+    this.#start();
     if (this.#isOver()) return;
     for (const data of this.#form.ending(reply, streamed)) this.#write(data);
     this.#end();
@@ -203,7 +229,7 @@ export class EventPeer implements Peer {
 
   /** Lets the reader go for now, where it can come back for the rest. */
   release(): void {
-    this.start();
+    this.#start();
     if (this.#recording !== undefined) this.#sink?.end();
   }
 
@@ -232,12 +258,12 @@ export class EventPeer implements Peer {
   }
 
   #stop(): void {
-    this.dismiss();
+    this.#dismiss();
     this.#host.abandon();
   }
 
   /** The reply went another way, and whatever else the call has to say comes too late. */
-  dismiss(): void {
+  #dismiss(): void {
     if (this.#over) return;
     this.#end();
     this.#recording?.drop();
@@ -266,6 +292,7 @@ export class EventPeer implements Peer {
   #write(data: string): void {
     const event = this.#recording?.add(data) ?? eventText(data);
     this.#sink?.write(event);
+    this.#settings.buffers.moved(event.length);
   }
 
   #keepAlive(): void {
@@ -278,6 +305,7 @@ export class EventPeer implements Peer {
 
   #end(): void {
     this.#over = true;
+    if (this.#started) this.#settings.buffers.closed(this);
     this.#beat?.cancel();
     this.#grace?.cancel();
     this.#tellClosed?.();

@@ -1,17 +1,20 @@
 import type { IncomingMessage } from "node:http";
-import { timeoutOf } from "../../framing/http-exchange.ts";
-import type { PeerCertificate, Transport } from "../../protocol/origin.ts";
-import type { HttpRequestFacts } from "../../protocol/seal.ts";
-import { peerCertificate } from "../../streams/peer-certificate.ts";
+import type { PeerCertificate } from "../protocol/origin.ts";
+import type { HttpRequestFacts } from "../protocol/seal.ts";
+import { peerCertificate } from "../streams/peer-certificate.ts";
+import type { HeaderRecord } from "./client-exchange.ts";
+import type { HttpTransport } from "./http-message.ts";
+import { rawHeader } from "./node-head.ts";
+import { timeoutOf } from "./request-head.ts";
 
-/** Nothing is computed that no handler reads. */
-export class NodeTransport implements Transport {
+/** Computes nothing before it is read. */
+export class NodeTransport implements HttpTransport {
   readonly kind = "http";
   readonly #request: IncomingMessage;
   readonly #body: string | undefined;
   #http: HttpRequestFacts | undefined;
 
-  /** `body` is what was sent, letter by letter, where that is known. */
+  /** `body` is exactly what was sent, if that is known. */
   constructor(request: IncomingMessage, body?: string) {
     this.#request = request;
     this.#body = body;
@@ -22,7 +25,7 @@ export class NodeTransport implements Transport {
     this.#http ??= {
       method,
       authority: headers.host ?? (headers[":authority"] as string | undefined) ?? "",
-      // Frameworks take from the address what they were mounted at.
+      // Frameworks remove from `url` the path that they were mounted at.
       target: (this.#request as { originalUrl?: string }).originalUrl ?? url,
       body: this.#body,
       signReply: undefined,
@@ -30,12 +33,11 @@ export class NodeTransport implements Transport {
     return this.#http;
   }
 
-  /** What signs the reply; nothing unless somebody has verified the request. */
-  signature(status: number, body: string): Readonly<Record<string, string>> | undefined {
+  signature(status: number, body: string): HeaderRecord | undefined {
     return this.#http?.signReply?.(status, body);
   }
 
-  get headers(): Transport["headers"] {
+  get headers(): HttpTransport["headers"] {
     return this.#request.headers;
   }
 
@@ -48,8 +50,7 @@ export class NodeTransport implements Transport {
   }
 
   get timeoutMs(): number | undefined {
-    const { "timeout-ms": header } = this.#request.headers;
-    return typeof header === "string" ? timeoutOf(header) : undefined;
+    return timeoutOf(rawHeader(this.#request, "timeout-ms"));
   }
 
   get certificate(): PeerCertificate | undefined {

@@ -1,3 +1,4 @@
+import { decodeUtf8 } from "../framing/utf8.ts";
 import { WireError } from "../protocol/errors.ts";
 import type { Payload } from "../protocol/exchange.ts";
 import type { Request } from "../protocol/message.ts";
@@ -6,7 +7,6 @@ import { isEnvelope } from "../protocol/parse.ts";
 import type { HttpSigner } from "../protocol/seal.ts";
 import { requestText } from "../protocol/serialize.ts";
 import type { EventStreamDecoder } from "./event-stream.ts";
-import { decodeUtf8 } from "./utf8.ts";
 
 /** Headers by name. This file has what all HTTP links share. */
 export type HeaderRecord = Readonly<Record<string, string>>;

@@ -1,4 +1,3 @@
-import { EventStreamDecoder } from "../../framing/event-stream.ts";
 import {
   chunksOf,
   endedEarly,
@@ -11,7 +10,8 @@ import {
   unsignedEvents,
   wireErrorOf,
   writeRequest,
-} from "../../framing/http-exchange.ts";
+} from "../../http/client-exchange.ts";
+import { EventStreamDecoder } from "../../http/event-stream.ts";
 import { type Exchange, exchangeLink } from "../../protocol/exchange.ts";
 import type { Link } from "../../protocol/link.ts";
 import type { HttpSigner } from "../../protocol/seal.ts";

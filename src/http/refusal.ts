@@ -4,10 +4,10 @@ import {
   requestTimeout,
   serverBusy,
   shuttingDown,
-} from "../../protocol/errors.ts";
-import type { ErrorObject } from "../../protocol/message.ts";
-import type { Origin } from "../../protocol/origin.ts";
-import { errorText } from "../../protocol/serialize.ts";
+} from "../protocol/errors.ts";
+import type { ErrorObject } from "../protocol/message.ts";
+import type { Origin } from "../protocol/origin.ts";
+import { errorText } from "../protocol/serialize.ts";
 
 /** A request that no method sees: its status, and a JSON-RPC error without an id as the body. */
 export interface Refusal {
@@ -60,6 +60,11 @@ export const upgradeRequired: Refusal = refusal(
 );
 export const headersTooLarge: Refusal = refusal(431, invalidRequest("the headers are too long"));
 export const busy: Refusal = refusal(503, serverBusy, serverBusy.headers);
+/** The connections of the server buffer too much, and this one of the largest parts. */
+export const bufferedTooMuch: Refusal = refusal(503, serverBusy, {
+  ...serverBusy.headers,
+  connection: "close",
+});
 export const unavailable: Refusal = refusal(503, shuttingDown, shuttingDown.headers);
 
 export function forbidden(sentence: string): Refusal {

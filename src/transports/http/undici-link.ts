@@ -1,6 +1,7 @@
 import type { ConnectionOptions } from "node:tls";
 import { buildConnector, type Dispatcher, Pool } from "undici";
-import { EventStreamDecoder } from "../../framing/event-stream.ts";
+import { type PendingBytes, pendingAfter } from "../../framing/pending-bytes.ts";
+import { decodeUtf8 } from "../../framing/utf8.ts";
 import {
   endedEarly,
   type HeaderRecord,
@@ -11,9 +12,8 @@ import {
   unsignedEvents,
   wireErrorOf,
   writeRequest,
-} from "../../framing/http-exchange.ts";
-import { type PendingBytes, pendingAfter } from "../../framing/pending-bytes.ts";
-import { decodeUtf8 } from "../../framing/utf8.ts";
+} from "../../http/client-exchange.ts";
+import { EventStreamDecoder } from "../../http/event-stream.ts";
 import { systemClock, type Timer } from "../../protocol/clock.ts";
 import { WireError } from "../../protocol/errors.ts";
 import { type Exchange, exchangeLink, type Payload } from "../../protocol/exchange.ts";
@@ -26,7 +26,7 @@ import {
   defaultMaxReplyBytes,
   httpLink as fetchLink,
   type HttpLinkOptions,
-} from "./client.ts";
+} from "./fetch-link.ts";
 
 export interface NodeHttpLinkOptions extends HttpLinkOptions {
   /** Most connections at a time; further calls wait for a free one, and open streams hold theirs. @default 256 */

@@ -1,12 +1,12 @@
-import { timeoutOf } from "../../framing/http-exchange.ts";
-import type { Transport } from "../../protocol/origin.ts";
-import type { HttpRequestFacts } from "../../protocol/seal.ts";
-import type { RequestHead } from "./endpoint.ts";
+import type { HttpRequestFacts } from "../protocol/seal.ts";
+import type { HeaderRecord } from "./client-exchange.ts";
+import type { HttpTransport } from "./http-message.ts";
+import { type RequestHead, timeoutOf } from "./request-head.ts";
 
-/** Looks up what is asked for; joined values of doubled headers fit no rule, so they need no check. */
+/** Looks headers up when they are asked for; the joined values of a repeated one fit no rule, so it needs no check. */
 export class FetchHead implements RequestHead {
   readonly #request: Request;
-  readonly doubled = false;
+  readonly isAmbiguous = false;
 
   constructor(request: Request) {
     this.#request = request;
@@ -17,53 +17,41 @@ export class FetchHead implements RequestHead {
   }
 
   get host(): string {
-    // Some runtimes keep the header to themselves and only make the URL from it.
-    return this.#get("host") ?? new URL(this.#request.url).host;
+    // Some runtimes do not show the header, and only make the URL from it.
+    return this.get("host") ?? new URL(this.#request.url).host;
   }
 
   get origin(): string | undefined {
-    return this.#get("origin");
+    return this.get("origin");
   }
 
   get site(): string | undefined {
-    return this.#get("sec-fetch-site");
+    return this.get("sec-fetch-site");
   }
 
   get contentType(): string | undefined {
-    return this.#get("content-type");
+    return this.get("content-type");
   }
 
   get contentEncoding(): string | undefined {
-    return this.#get("content-encoding");
+    return this.get("content-encoding");
   }
 
   get contentLength(): string | undefined {
-    return this.#get("content-length");
+    return this.get("content-length");
   }
 
   get accept(): string | undefined {
-    return this.#get("accept");
+    return this.get("accept");
   }
 
-  get lastEventId(): string | undefined {
-    return this.#get("last-event-id");
-  }
-
-  get authorization(): string | undefined {
-    return this.#get("authorization");
-  }
-
-  get requestedHeaders(): string | undefined {
-    return this.#get("access-control-request-headers");
-  }
-
-  #get(name: string): string | undefined {
+  get(name: string): string | undefined {
     return this.#request.headers.get(name) ?? undefined;
   }
 }
 
-/** Nothing is computed that no handler reads. */
-export class FetchTransport implements Transport {
+/** Computes nothing before it is read. */
+export class FetchTransport implements HttpTransport {
   readonly kind = "http";
   readonly #request: Request;
   readonly #address: (() => string | undefined) | undefined;
@@ -96,12 +84,11 @@ export class FetchTransport implements Transport {
     return this.#http;
   }
 
-  /** What signs the reply; nothing unless somebody has verified the request. */
-  signature(status: number, body: string): Readonly<Record<string, string>> | undefined {
+  signature(status: number, body: string): HeaderRecord | undefined {
     return this.#http?.signReply?.(status, body);
   }
 
-  get headers(): Transport["headers"] {
+  get headers(): HttpTransport["headers"] {
     this.#headers ??= Object.fromEntries(this.#request.headers);
     return this.#headers;
   }

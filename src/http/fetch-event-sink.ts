@@ -1,14 +1,9 @@
-import type { Clock, Timer } from "../../protocol/clock.ts";
-import type { EventSink } from "./events.ts";
+import type { Timer } from "../protocol/clock.ts";
+import type { EventSink } from "./event-peer.ts";
+import type { MessageLimits } from "./http-message.ts";
 
 const highWaterMark = 64 * 1024;
 const encoder = new TextEncoder();
-
-/** How long a reader may take nothing; 0 stands for ever. */
-export interface Patience {
-  readonly clock: Clock;
-  readonly writeTimeoutMs: number;
-}
 
 /** The body of a `Response` that carries events. */
 export class StreamSink implements EventSink {
@@ -19,15 +14,15 @@ export class StreamSink implements EventSink {
   readonly #signal: AbortSignal;
   readonly #leave: () => void;
   readonly #gone: (sink: StreamSink) => void;
-  readonly #patience: Patience;
+  readonly #limits: MessageLimits;
   #written = 0;
   #awaiting: Timer | undefined;
 
-  /** `gone` is told when the reader leaves, which cancels the body or aborts its request, or takes nothing for too long. */
-  constructor(signal: AbortSignal, patience: Patience, gone: (sink: StreamSink) => void) {
+  /** `gone` runs if the reader leaves, which cancels the body or aborts its request, or reads nothing for too long. */
+  constructor(signal: AbortSignal, limits: MessageLimits, gone: (sink: StreamSink) => void) {
     this.#signal = signal;
     this.#gone = gone;
-    this.#patience = patience;
+    this.#limits = limits;
     const leave = (): void => {
       if (!this.#close()) return;
       this.#controller.error(signal.reason);
@@ -67,6 +62,9 @@ export class StreamSink implements EventSink {
     this.#await();
   }
 
+  /** The headers of a `Response` go out without a body. */
+  flush(): void {}
+
   ready(): Promise<void> | undefined {
     return this.full ? new Promise((resolve) => this.#draining.push(resolve)) : undefined;
   }
@@ -81,7 +79,7 @@ export class StreamSink implements EventSink {
 
   /** Cuts off a reader that takes nothing of what waits for it. */
   #await(): void {
-    const { clock, writeTimeoutMs } = this.#patience;
+    const { clock, writeTimeoutMs } = this.#limits;
     if (this.#awaiting !== undefined || writeTimeoutMs === 0 || this.bufferedBytes === 0) return;
     const taken = this.#written - this.bufferedBytes;
     this.#awaiting = clock.after(writeTimeoutMs, () => {

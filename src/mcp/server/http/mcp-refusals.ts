@@ -1,3 +1,4 @@
+import type { Refusal } from "../../../http/refusal.ts";
 import {
   ErrorCode,
   internalError,
@@ -6,7 +7,6 @@ import {
 } from "../../../protocol/errors.ts";
 import type { ErrorObject } from "../../../protocol/message.ts";
 import { errorText } from "../../../protocol/serialize.ts";
-import type { Refusal } from "../../../transports/http/status.ts";
 import { McpErrorCode } from "../../errors.ts";
 
 /** What a request is refused with that no method sees; MCP leaves out an id that it does not know. */

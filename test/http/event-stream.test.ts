@@ -4,7 +4,7 @@ import {
   eventText,
   keepAliveText,
   type StreamEvent,
-} from "../../src/framing/event-stream.ts";
+} from "../../src/http/event-stream.ts";
 
 function decode(
   chunks: Iterable<Uint8Array>,

@@ -1,7 +1,9 @@
 import type { ServerResponse } from "node:http";
-import { defaultWriteTimeoutMs, type EventSink } from "./events.ts";
+import type { EventSink } from "./event-peer.ts";
+import type { MessageLimits } from "./http-message.ts";
+import { countUnread } from "./unread-reply.ts";
 
-/** Runs when a response is closed; soon where it was closed before, since a client may leave while it is judged. */
+/** Runs when a response closes; soon if it has closed, since a client may leave while its request is checked. */
 export function whenClosed(response: ServerResponse, run: () => void): void {
   if (response.closed) queueMicrotask(run);
   else response.on("close", run);
@@ -10,16 +12,15 @@ export function whenClosed(response: ServerResponse, run: () => void): void {
 /** A response of Node's that carries events. */
 export class NodeEventSink implements EventSink {
   readonly #response: ServerResponse;
-  readonly #writeTimeoutMs: number;
-  /** Whether the reader has not taken everything, and has only so much time to take more. */
+  readonly #limits: Pick<MessageLimits, "buffers" | "writeTimeoutMs">;
+  /** Whether unread data waits for the reader, so that its time runs. */
   #isAwaited = false;
   readonly #written = (): void => this.#watch();
   #draining: Promise<void> | undefined;
 
-  /** A reader that takes nothing for so long is cut off; 0 waits for ever. */
-  constructor(response: ServerResponse, writeTimeoutMs = defaultWriteTimeoutMs) {
+  constructor(response: ServerResponse, limits: Pick<MessageLimits, "buffers" | "writeTimeoutMs">) {
     this.#response = response;
-    this.#writeTimeoutMs = writeTimeoutMs;
+    this.#limits = limits;
   }
 
   get full(): boolean {
@@ -34,6 +35,10 @@ export class NodeEventSink implements EventSink {
     if (this.#response.destroyed || this.#response.writableEnded) return;
     this.#response.write(text, this.#written);
     this.#watch();
+  }
+
+  flush(): void {
+    this.#response.flushHeaders();
   }
 
   ready(): Promise<void> | undefined {
@@ -55,6 +60,7 @@ export class NodeEventSink implements EventSink {
     if (this.#response.writableEnded) return;
     this.#response.end();
     this.#watch();
+    countUnread(this.#response, this.#response.writableLength, this.#limits);
   }
 
   cut(): void {
@@ -63,9 +69,10 @@ export class NodeEventSink implements EventSink {
 
   /** Node destroys the socket if nothing leaves it in time. */
   #watch(): void {
+    const { writeTimeoutMs } = this.#limits;
     const isAwaited = this.#response.writableLength > 0;
-    if (isAwaited === this.#isAwaited || this.#writeTimeoutMs === 0) return;
+    if (isAwaited === this.#isAwaited || writeTimeoutMs === 0) return;
     this.#isAwaited = isAwaited;
-    this.#response.setTimeout(isAwaited ? this.#writeTimeoutMs : 0);
+    this.#response.setTimeout(isAwaited ? writeTimeoutMs : 0);
   }
 }

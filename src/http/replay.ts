@@ -1,7 +1,7 @@
-import { eventText } from "../../framing/event-stream.ts";
-import type { Clock, Timer } from "../../protocol/clock.ts";
-import type { Origin } from "../../protocol/origin.ts";
-import type { EventPeer, EventSink } from "./events.ts";
+import type { Clock, Timer } from "../protocol/clock.ts";
+import type { Origin } from "../protocol/origin.ts";
+import type { EventPeer, EventSink } from "./event-peer.ts";
+import { eventText } from "./event-stream.ts";
 
 export interface ReplayOptions {
   /** Most events kept of a stream; a reader that missed more cannot go on. @default 1000 */

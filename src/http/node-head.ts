@@ -1,8 +1,8 @@
 import type { IncomingMessage } from "node:http";
-import type { RequestHead } from "./endpoint.ts";
+import type { RequestHead } from "./request-head.ts";
 
 /**
- * Reads the few headers that every request is judged by from their raw form; building the object
+ * Reads the few headers that every request is checked by from their raw form; building the object
  * of all headers would cost as much as answering.
  */
 export class NodeHead implements RequestHead {
@@ -14,18 +14,18 @@ export class NodeHead implements RequestHead {
   contentEncoding: string | undefined = undefined;
   contentLength: string | undefined = undefined;
   accept: string | undefined = undefined;
-  doubled = false;
+  isAmbiguous = false;
 
   constructor(request: IncomingMessage) {
     this.#request = request;
     const raw = request.rawHeaders;
     for (let i = 0; i < raw.length; i += 2) {
       const name = raw[i] as string;
-      // Most names are told apart by their length.
+      // Most names differ in their length.
       switch (name.length) {
         case 4:
           if (name === "host" || name === "Host" || name.toLowerCase() === "host") {
-            if (this.host !== undefined) this.doubled = true;
+            if (this.host !== undefined) this.isAmbiguous = true;
             this.host = raw[i + 1];
           }
           break;
@@ -34,7 +34,7 @@ export class NodeHead implements RequestHead {
           break;
         case 12:
           if (name === "Content-Type" || name.toLowerCase() === "content-type") {
-            if (this.contentType !== undefined) this.doubled = true;
+            if (this.contentType !== undefined) this.isAmbiguous = true;
             this.contentType = raw[i + 1];
           }
           break;
@@ -54,24 +54,15 @@ export class NodeHead implements RequestHead {
     return this.#request.method;
   }
 
-  get lastEventId(): string | undefined {
-    const { "last-event-id": id } = this.#request.headers;
-    return typeof id === "string" ? id : undefined;
-  }
-
-  get authorization(): string | undefined {
-    return this.#request.headers.authorization;
-  }
-
-  get requestedHeaders(): string | undefined {
-    return this.#request.headers["access-control-request-headers"];
+  get(name: string): string | undefined {
+    return rawHeader(this.#request, name);
   }
 
   #read6(name: string, value: string): void {
     if (name === "accept")
       this.accept = this.accept === undefined ? value : `${this.accept},${value}`;
     else if (name === "origin") {
-      if (this.origin !== undefined) this.doubled = true;
+      if (this.origin !== undefined) this.isAmbiguous = true;
       this.origin = value;
     }
   }
@@ -80,4 +71,15 @@ export class NodeHead implements RequestHead {
     if (name === "content-length") this.contentLength = value;
     else if (name === "sec-fetch-site") this.site = value;
   }
+}
+
+/** Finds a header by its name in lower case; the values of a repeated one are joined. */
+export function rawHeader({ rawHeaders: raw }: IncomingMessage, name: string): string | undefined {
+  let found: string | undefined;
+  for (let i = 0; i < raw.length; i += 2) {
+    const each = raw[i] as string;
+    if (each.length !== name.length || (each !== name && each.toLowerCase() !== name)) continue;
+    found = found === undefined ? raw[i + 1] : `${found}, ${raw[i + 1]}`;
+  }
+  return found;
 }

@@ -1,0 +1,190 @@
+import type { Answer } from "../protocol/answer.ts";
+import { connectionLost, cutShort, ErrorCode } from "../protocol/errors.ts";
+import type { Linked } from "../protocol/linked-list.ts";
+import type { ErrorObject } from "../protocol/message.ts";
+import { Origin, type Peer, unreachablePeer } from "../protocol/origin.ts";
+import { abandonCalls, endCalls } from "../protocol/origin-calls.ts";
+import type { Service } from "../protocol/service.ts";
+import type { HeaderRecord } from "./client-exchange.ts";
+import { type EventHost, type EventPeer, type EventSink, eventHeaders } from "./event-peer.ts";
+import type { BodyFault, BodyReader, HttpMessage, HttpTransport } from "./http-message.ts";
+import type { Refusal } from "./refusal.ts";
+import type { Recording } from "./replay.ts";
+
+/** What an exchange needs to know of the protocol above it: an endpoint of JSON-RPC, or one request of MCP. */
+export interface ExchangeHost {
+  readonly service: Pick<Service, "limits" | "log" | "running" | "watch">;
+  /** The status of an answer without a reply. */
+  readonly noReplyStatus: number;
+  /** The reply to a call that could not be answered because of a mistake in this library or in middleware. */
+  readonly internalError: string;
+  /** The body of a request. */
+  received(exchange: Exchange, text: string | undefined, isExact: boolean): void;
+  /** What a request is refused with whose body cannot be read. */
+  refusalOf(fault: BodyFault): Refusal;
+  /** Headers of every response, whatever it says, such as those for CORS. */
+  commonHeaders(exchange: Exchange): HeaderRecord | undefined;
+  /** Called once before the reply is sent; gives its status. */
+  conclude(origin: Origin): number;
+  /** Headers of a reply, such as those that its error asks for. */
+  replyHeaders(origin: Origin, status: number): HeaderRecord | undefined;
+  /** The call goes on after this turn of the event loop. */
+  enter(exchange: Exchange): void;
+  leave(exchange: Exchange): void;
+  /** The client has gone before the reply. */
+  disconnected(exchange: Exchange): void;
+}
+
+/** One HTTP request from its headers to its reply, for JSON-RPC and MCP, on Node and on `fetch`. */
+export class Exchange implements EventHost, BodyReader, Linked<Exchange> {
+  prev: Exchange | undefined = undefined;
+  next: Exchange | undefined = undefined;
+  readonly message: HttpMessage;
+  /** Set when the call begins. */
+  origin: Origin | undefined = undefined;
+  readonly #host: ExchangeHost;
+  #transport: HttpTransport | undefined = undefined;
+  /** Undefined if the client takes JSON only. */
+  #events: EventPeer | undefined = undefined;
+  /** Whether the client takes nothing but events. */
+  #asEvents = false;
+
+  constructor(host: ExchangeHost, message: HttpMessage) {
+    this.#host = host;
+    this.message = message;
+  }
+
+  get isGone(): boolean {
+    return this.message.isGone;
+  }
+
+  received(text: string | undefined, isExact: boolean): void {
+    this.#host.received(this, text, isExact);
+  }
+
+  failed(fault: BodyFault): void {
+    this.refuse(this.#host.refusalOf(fault), fault !== "unreadable");
+  }
+
+  /** Begins a call of a client that takes JSON only; `body` is exactly what was sent, if that is known. */
+  begin(body: string | undefined, peer: Peer = unreachablePeer): Origin {
+    this.#transport = this.message.transport(body);
+    this.origin = new Origin(this.#transport, peer, this.#host.service.limits);
+    return this.origin;
+  }
+
+  /** Begins a call that may have events before its reply, or, if `asEvents`, is answered by events only. */
+  beginEvents(
+    body: string | undefined,
+    events: EventPeer,
+    asEvents: boolean,
+    peer: Peer = events,
+  ): Origin {
+    this.#events = events;
+    this.#asEvents = asEvents;
+    return this.begin(body, peer);
+  }
+
+  /** Sends the reply, now or when there is one. */
+  answer(answer: Answer, origin: Origin): void {
+    if (answer instanceof Promise) this.#answerLater(answer, origin);
+    else this.#reply(answer, origin);
+  }
+
+  /** `isArriving` says that the client still sends its body. */
+  refuse({ status, body, headers }: Refusal, isArriving = false): void {
+    if (status >= 400) this.#host.service.watch?.refused("http", status);
+    this.send(status, body, headers, isArriving);
+  }
+
+  send(status: number, text: string, headers?: HeaderRecord, isArriving = false): void {
+    const { message } = this;
+    if (message.isAnswered) return;
+    const all = this.#headers(status, text, headers);
+    try {
+      if (isArriving) message.sendEarly(status, text, all);
+      else message.send(status, text, all);
+    } catch (error) {
+      this.#host.service.log.error({ err: error }, "an error carries invalid headers");
+      message.send(status, text, this.#headers(status, text, undefined));
+    }
+  }
+
+  openEvents(): EventSink | undefined {
+    return this.openSink((sink) => this.#events?.detach(sink));
+  }
+
+  /** Sends the rest of a stream that another request began. */
+  replay(recording: Recording, after: number): void {
+    const sink = this.openSink((gone) => recording.peer?.detach(gone));
+    if (sink !== undefined) recording.replay(after, sink);
+  }
+
+  /** Ends what runs, since nothing will read the reply. */
+  abandon(): void {
+    if (this.origin !== undefined) {
+      abandonCalls(this.#host.service.running, this.origin, connectionLost);
+    }
+  }
+
+  /** Ends what runs, and replies so. */
+  cutShort(): void {
+    if (this.origin !== undefined) endCalls(this.#host.service.running, this.origin, cutShort);
+  }
+
+  /** Begins the response if the call has run for long, so that the client sees that the connection is alive. */
+  showAlive(): void {
+    this.#events?.open();
+  }
+
+  #answerLater(answer: Promise<string | undefined>, origin: Origin): void {
+    const host = this.#host;
+    const closed = (): void => {
+      // A stream of events may be resumed, and its peer handles the end of the connection.
+      if (this.#events?.started !== true) host.disconnected(this);
+    };
+    this.message.onClose(closed);
+    host.enter(this);
+    if (this.#asEvents) this.#events?.open();
+    answer.then(
+      (text) => {
+        host.leave(this);
+        this.message.offClose(closed);
+        this.#reply(text, origin);
+      },
+      (error: unknown) => {
+        host.leave(this);
+        this.message.offClose(closed);
+        host.service.log.error({ err: error }, "a call could not be answered");
+        this.#reply(host.internalError, origin);
+      },
+    );
+  }
+
+  #reply(text: string | undefined, origin: Origin): void {
+    const host = this.#host;
+    const status = host.conclude(origin);
+    if (this.#events !== undefined) {
+      const asEvents = this.#asEvents && status === 200 && text !== undefined;
+      if (this.#events.settle(text, asEvents, origin.streams !== undefined)) return;
+    }
+    const headers = host.replyHeaders(origin, status);
+    if (text === undefined) this.send(host.noReplyStatus, "", headers);
+    else this.send(status, text, headers);
+  }
+
+  /** Begins a response of events; undefined if that is too late. */
+  openSink(closed: (sink: EventSink) => void): EventSink | undefined {
+    if (this.message.isAnswered) return undefined;
+    const common = this.#host.commonHeaders(this);
+    const headers = common === undefined ? eventHeaders : { ...eventHeaders, ...common };
+    return this.message.openEvents(headers, closed);
+  }
+
+  #headers(status: number, text: string, own: HeaderRecord | undefined): HeaderRecord | undefined {
+    const signature = this.#transport?.signature(status, text);
+    const common = this.#host.commonHeaders(this);
+    if (signature === undefined && common === undefined) return own;
+    return { ...own, ...signature, ...common };
+  }
+}

@@ -1,0 +1,125 @@
+import { BodyBytes, countedFromBytes } from "./body-bytes.ts";
+import { chunksOf, type HeaderRecord } from "./client-exchange.ts";
+import type { EventSink } from "./event-peer.ts";
+import { StreamSink } from "./fetch-event-sink.ts";
+import { FetchHead, FetchTransport } from "./fetch-head.ts";
+import type {
+  BodyFault,
+  BodyReader,
+  HttpMessage,
+  HttpTransport,
+  MessageLimits,
+} from "./http-message.ts";
+
+const jsonHeaders = { "content-type": "application/json" };
+const jsonReply: ResponseInit = { headers: jsonHeaders };
+
+/** What the server function of a `fetch` runtime returns. */
+export interface Responder {
+  resolve(response: Response): void;
+  reject(error: unknown): void;
+}
+
+/** One request of a runtime whose servers are functions from `Request` to `Response`. */
+export class FetchMessage implements HttpMessage {
+  readonly head: FetchHead;
+  isAnswered = false;
+  readonly #request: Request;
+  readonly #limits: MessageLimits;
+  readonly #responder: Responder;
+  readonly #address: (() => string | undefined) | undefined;
+
+  constructor(
+    request: Request,
+    limits: MessageLimits,
+    responder: Responder,
+    address: (() => string | undefined) | undefined,
+  ) {
+    this.head = new FetchHead(request);
+    this.#request = request;
+    this.#limits = limits;
+    this.#responder = responder;
+    this.#address = address;
+  }
+
+  get url(): string {
+    return this.#request.url;
+  }
+
+  get isGone(): boolean {
+    return this.#request.signal.aborted;
+  }
+
+  read(reader: BodyReader): void {
+    this.#read(reader).catch((error: unknown) => this.#responder.reject(error));
+  }
+
+  async #read(reader: BodyReader): Promise<void> {
+    let fault: BodyFault | undefined;
+    const body = new BodyBytes(this.#limits, (found) => {
+      fault = found;
+    });
+    try {
+      if (Number(this.head.contentLength) < countedFromBytes) {
+        body.add(new Uint8Array(await this.#request.arrayBuffer()), true);
+      } else {
+        for await (const chunk of chunksOf(this.#request.body)) {
+          body.add(chunk, false);
+          if (fault !== undefined) break;
+        }
+      }
+    } catch {
+      // The client left in the middle of its body, or other code has read it before.
+      fault = "unreadable";
+    }
+    body.discard();
+    if (fault === undefined) reader.received(body.takeText(), true);
+    else reader.failed(fault);
+  }
+
+  inTurn(run: () => void): void {
+    run();
+  }
+
+  transport(body: string | undefined): HttpTransport {
+    return new FetchTransport(this.#request, body, this.#address);
+  }
+
+  send(status: number, text: string, headers: HeaderRecord | undefined): void {
+    const isPlain = headers === undefined && status === 200;
+    const response =
+      text === ""
+        ? new Response(null, { status, headers: headers ?? {} })
+        : new Response(
+            text,
+            isPlain ? jsonReply : { status, headers: { ...jsonHeaders, ...headers } },
+          );
+    this.#answer(response);
+  }
+
+  sendEarly(status: number, text: string, headers: HeaderRecord | undefined): void {
+    this.send(status, text, headers);
+  }
+
+  openEvents(headers: HeaderRecord, closed: (sink: EventSink) => void): EventSink | undefined {
+    const { signal } = this.#request;
+    const sink = new StreamSink(signal, this.#limits, closed);
+    this.#answer(new Response(sink.body, { headers }));
+    return signal.aborted ? undefined : sink;
+  }
+
+  onClose(run: () => void): void {
+    const { signal } = this.#request;
+    if (signal.aborted) run();
+    else signal.addEventListener("abort", run, { once: true });
+  }
+
+  offClose(run: () => void): void {
+    this.#request.signal.removeEventListener("abort", run);
+  }
+
+  #answer(response: Response): void {
+    this.isAnswered = true;
+    this.#responder.resolve(response);
+  }
+}

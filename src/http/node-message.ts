@@ -1,0 +1,155 @@
+import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from "node:http";
+import { decodeUtf8 } from "../framing/utf8.ts";
+import { BodyBytes } from "./body-bytes.ts";
+import type { HeaderRecord } from "./client-exchange.ts";
+import type { EventSink } from "./event-peer.ts";
+import type { BodyReader, HttpMessage, HttpTransport, MessageLimits } from "./http-message.ts";
+import { NodeEventSink, whenClosed } from "./node-event-sink.ts";
+import { NodeHead } from "./node-head.ts";
+import { NodeTransport } from "./node-transport.ts";
+import { inTurn } from "./pipeline.ts";
+import { countUnread } from "./unread-reply.ts";
+
+/** How long a client that is refused may go on sending its body, and has for reading the refusal. */
+const lingerMs = 2_000;
+
+/** A request that a body parser may have read before. */
+type ParsedRequest = IncomingMessage & { body?: unknown; _body?: boolean };
+
+/** One request of `node:http`, or of a framework on it, and its response. */
+export class NodeMessage implements HttpMessage {
+  readonly head: NodeHead;
+  /** Kept, since frameworks change it on the way. */
+  readonly url: string;
+  readonly #request: IncomingMessage;
+  readonly #response: ServerResponse;
+  readonly #limits: MessageLimits;
+  /** Whether the client sends the body only after "100 Continue". */
+  readonly #awaitsContinue: boolean;
+
+  constructor(
+    request: IncomingMessage,
+    response: ServerResponse,
+    limits: MessageLimits,
+    awaitsContinue = false,
+  ) {
+    this.head = new NodeHead(request);
+    this.url = request.url ?? "";
+    this.#request = request;
+    this.#response = response;
+    this.#limits = limits;
+    this.#awaitsContinue = awaitsContinue;
+  }
+
+  get isAnswered(): boolean {
+    return this.#response.headersSent;
+  }
+
+  get isGone(): boolean {
+    return this.#response.destroyed || this.#request.socket?.writableEnded === true;
+  }
+
+  read(reader: BodyReader): void {
+    const request = this.#request as ParsedRequest;
+    if (this.#awaitsContinue) this.#response.writeContinue();
+    if (request._body === true || request.readableEnded) {
+      const { body } = request;
+      const isExact = body instanceof Uint8Array || typeof body === "string";
+      this.#hand(reader, parsedText(body), isExact);
+      return;
+    }
+    const body = new BodyBytes(this.#limits, (fault) => {
+      request.off("data", collect);
+      request.off("end", finish);
+      reader.failed(fault);
+    });
+    const collect = (chunk: Buffer): void => {
+      if (body.add(chunk, request.complete)) request.once("close", () => body.discard());
+    };
+    const finish = (): void => this.#hand(reader, body.takeText(), true);
+    request.on("data", collect);
+    request.on("end", finish);
+  }
+
+  #hand(reader: BodyReader, text: string | undefined, isExact: boolean): void {
+    const { buffers } = this.#limits;
+    const run = (): void => reader.received(text, isExact);
+    inTurn(this.#request, this.#response, buffers, run, text?.length);
+  }
+
+  inTurn(run: () => void): void {
+    inTurn(this.#request, this.#response, this.#limits.buffers, run);
+  }
+
+  transport(body: string | undefined): HttpTransport {
+    return new NodeTransport(this.#request, body);
+  }
+
+  send(status: number, text: string, headers: HeaderRecord | undefined): void {
+    const response = this.#response;
+    response.writeHead(status, nodeHeaders(status, text, headers));
+    response.end(text);
+    countUnread(response, text.length, this.#limits);
+  }
+
+  /** More than a message may hold is not read: closing while it arrives could discard the unread response. */
+  sendEarly(status: number, text: string, headers: HeaderRecord | undefined): void {
+    const request = this.#request;
+    const response = this.#response;
+    let left = this.#limits.maxMessageBytes;
+    response.writeHead(status, nodeHeaders(status, text, headers));
+    response.write(text);
+    const close = (): void => {
+      late.cancel();
+      if (!response.writableEnded) response.end();
+    };
+    const late = this.#limits.clock.after(lingerMs, close);
+    request.on("data", (chunk: Buffer) => {
+      left -= chunk.length;
+      if (left < 0) request.pause();
+    });
+    request.on("end", close);
+    response.on("close", close);
+  }
+
+  openEvents(headers: HeaderRecord, closed: (sink: EventSink) => void): EventSink {
+    const sink = new NodeEventSink(this.#response, this.#limits);
+    this.#response.writeHead(200, headers);
+    whenClosed(this.#response, () => closed(sink));
+    return sink;
+  }
+
+  onClose(run: () => void): void {
+    whenClosed(this.#response, run);
+  }
+
+  offClose(run: () => void): void {
+    this.#response.off("close", run);
+  }
+}
+
+function nodeHeaders(
+  status: number,
+  text: string,
+  more: HeaderRecord | undefined,
+): OutgoingHttpHeaders {
+  const own: OutgoingHttpHeaders =
+    text === ""
+      ? status === 204
+        ? {}
+        : { "Content-Length": 0 }
+      : { "Content-Type": "application/json", "Content-Length": Buffer.byteLength(text) };
+  return more === undefined ? own : Object.assign(own, more);
+}
+
+/** The text of what a body parser made; undefined if it cannot be written. */
+function parsedText(body: unknown): string | undefined {
+  if (body instanceof Uint8Array) return decodeUtf8(body, 0, body.length);
+  if (typeof body === "string") return body;
+  try {
+    return JSON.stringify(body) ?? "";
+  } catch {
+    // A parser reads any depth, and writing it overflows the stack.
+    return undefined;
+  }
+}

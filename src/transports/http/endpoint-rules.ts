@@ -1,0 +1,257 @@
+import { corsHeaders, preflightHeaders } from "../../http/cors.ts";
+import {
+  defaultWriteTimeoutMs,
+  type EventHost,
+  EventPeer,
+  type EventSettings,
+  messages,
+  plainItems,
+} from "../../http/event-peer.ts";
+import type { MessageLimits } from "../../http/http-message.ts";
+import { isJsonType, type ReplyForm, replyForm } from "../../http/media-type.ts";
+import {
+  badRequest,
+  busy,
+  forbidden,
+  methodNotAllowed,
+  notAStream,
+  type Refusal,
+  refusal,
+  refusedBy,
+  streamGone,
+  unsupportedEncoding,
+  unsupportedType,
+} from "../../http/refusal.ts";
+import { type Recording, type ReplayOptions, ReplayStore } from "../../http/replay.ts";
+import type { RequestHead } from "../../http/request-head.ts";
+import type { Answer } from "../../protocol/answer.ts";
+import { type Clock, longestDelayMs } from "../../protocol/clock.ts";
+import { invalidRequest } from "../../protocol/errors.ts";
+import { isRefusal } from "../../protocol/handle.ts";
+import { HostCheck, type HostCheckOptions } from "../../protocol/host-check.ts";
+import { limitOf } from "../../protocol/limits.ts";
+import { type ErrorObject, isThenable, type MaybePromise } from "../../protocol/message.ts";
+import type { Origin, Principal, Transport } from "../../protocol/origin.ts";
+import { errorText } from "../../protocol/serialize.ts";
+import type { Service } from "../../protocol/service.ts";
+import { callFromQuery } from "./stream-query.ts";
+
+export interface HttpOptions extends HostCheckOptions {
+  /** The status of an answer without a reply. @default 204 */
+  readonly noReplyStatus?: 200 | 202 | 204;
+  /** How often a silent stream of events shows that it is alive. @default 15000 */
+  readonly keepAliveMs?: number;
+  /** How long a call whose event stream was cut goes on, for its reader to come back. @default 10000 */
+  readonly graceMs?: number;
+  /**
+   * How long the reader of an event stream, or of a large reply in Node, may take nothing; stops readers that never
+   * read. 0 waits for ever. @default 10000
+   */
+  readonly writeTimeoutMs?: number;
+  /** What is kept of event streams, so that they can be resumed; false sends them without ids. */
+  readonly replay?: ReplayOptions | false;
+  /** Measures keep-alive, grace and replay of event streams; tests pass their own. @default the service's */
+  readonly clock?: Clock;
+}
+
+/** What is done with a request. */
+export type Route =
+  | { readonly kind: "refuse"; readonly refusal: Refusal }
+  /** Its body is a payload. */
+  | { readonly kind: "read" }
+  /** The call was in the URL. */
+  | { readonly kind: "call"; readonly text: string; readonly known: boolean }
+  /** It goes on with a stream that another request began. */
+  | ({ readonly kind: "resume" } & Recorded)
+  /** Its reader will not come back, and its call need not wait for it. */
+  | ({ readonly kind: "drop" } & Recorded);
+
+interface Recorded {
+  readonly recording: Recording;
+  /** The number of the last event that the reader has. */
+  readonly after: number;
+}
+
+const batchRefused = errorText("2.0", "null", invalidRequest("a stream is started by one request"));
+
+const readBody: Route = { kind: "read" };
+const refuseBusy: Route = { kind: "refuse", refusal: busy };
+
+/** The rules of one service over HTTP, whatever server carries it. */
+export class EndpointRules {
+  readonly service: Service;
+  readonly noReplyStatus: 200 | 202 | 204;
+  readonly limits: MessageLimits;
+  readonly tooLarge: Refusal;
+  readonly #access: HostCheck;
+  readonly #events: EventSettings;
+  readonly #replay: ReplayStore | undefined;
+
+  /** `bound` is the address that the server listens on, where it is a single one. */
+  constructor(service: Service, options: HttpOptions, bound?: string) {
+    const { clock = service.running.clock } = options;
+    this.service = service;
+    this.noReplyStatus = options.noReplyStatus ?? 204;
+    const { writeTimeoutMs = defaultWriteTimeoutMs } = options;
+    // As in Node, 0 stands for no limit.
+    if (writeTimeoutMs !== 0) limitOf("writeTimeoutMs", writeTimeoutMs);
+    const { buffers } = service.running;
+    const { maxMessageBytes, maxBufferedBytes } = service.limits;
+    this.limits = {
+      clock,
+      maxMessageBytes,
+      buffers,
+      writeTimeoutMs: Math.min(writeTimeoutMs, longestDelayMs),
+    };
+    this.#access = new HostCheck(options, bound);
+    this.#events = {
+      clock,
+      keepAliveMs: options.keepAliveMs ?? 15_000,
+      graceMs: options.graceMs ?? 10_000,
+      maxBufferedBytes,
+      buffers,
+    };
+    this.#replay = options.replay === false ? undefined : new ReplayStore(clock, options.replay);
+    this.tooLarge = {
+      status: 413,
+      body: service.answerer.tooLarge(),
+      headers: { connection: "close" },
+    };
+  }
+
+  /** What is done with a request, told from all that stands before its body. */
+  route(head: RequestHead, url: string): Route {
+    if (head.method === "POST" && this.service.answerer.settings.overload?.refuses())
+      return refuseBusy;
+    const refused = this.refuse(head);
+    switch (head.method) {
+      case "POST": {
+        const problem = refused ?? this.#refuseBody(head);
+        if (problem !== undefined) return { kind: "refuse", refusal: problem };
+        return readBody;
+      }
+      case "OPTIONS":
+        return { kind: "refuse", refusal: this.#preflight(head) };
+    }
+    if (refused !== undefined) return { kind: "refuse", refusal: refused };
+    switch (head.method) {
+      case "GET":
+        return this.#routeGet(head, url);
+      case "DELETE":
+        if (head.get("last-event-id") !== undefined) return this.#routeDelete(head);
+    }
+    return { kind: "refuse", refusal: methodNotAllowed };
+  }
+
+  /** Headers for pages of origins that were listed; undefined for everybody else. */
+  cors(head: RequestHead): Record<string, string> | undefined {
+    return this.#access.allows(head.origin) ? corsHeaders(head.origin) : undefined;
+  }
+
+  /** A caller that may hear events before its reply. Only those who take nothing else can resume. */
+  peer(host: EventHost, form: ReplyForm | "plain", head: RequestHead): EventPeer {
+    if (form === "plain") return new EventPeer(host, plainItems, this.#events);
+    if (form !== "events") return new EventPeer(host, messages, this.#events);
+    return new EventPeer(host, messages, this.#events, () =>
+      this.#replay?.record(head.get("authorization")),
+    );
+  }
+
+  /** Whether streams have the plain form at this URL: `/rpc/stream`, with a query or without. */
+  isPlainStream(url: string): boolean {
+    const query = url.indexOf("?");
+    return query === -1 ? url.endsWith("/stream") : url.endsWith("/stream", query);
+  }
+
+  /** Answers a call of the plain form, which cannot carry batches; a method that is not `known` does not exist. */
+  receivePlain(text: string, origin: Origin, known: boolean): Answer {
+    if (!known) return this.service.answerUnknown?.(text, origin);
+    return /^\s*\[/.test(text) ? batchRefused : this.service.receive(text, origin);
+  }
+
+  /** Why a request is not heard at all, whatever it asks for. */
+  refuse(head: RequestHead): Refusal | undefined {
+    if (head.isAmbiguous) return badRequest;
+    const sentence = this.#access.refusal(head);
+    return sentence === undefined ? undefined : forbidden(sentence);
+  }
+
+  /** The same for pages and files: a link on another site may lead here, but its scripts may not. */
+  refuseVisitor(head: RequestHead): Refusal | undefined {
+    const { method, host, origin, isAmbiguous } = head;
+    if (method !== "GET" && method !== "HEAD") return this.refuse(head);
+    if (isAmbiguous) return badRequest;
+    const sentence = this.#access.refusal({ host, origin, site: undefined });
+    return sentence === undefined ? undefined : forbidden(sentence);
+  }
+
+  /** Why somebody may not read a stream that another request began: an id is no credential. */
+  refuseReader(recording: Recording, transport: Transport): MaybePromise<Refusal | undefined> {
+    const judge = (verdict: Principal | ErrorObject | undefined): Refusal | undefined => {
+      if (isRefusal(verdict)) return refusedBy(verdict);
+      return verdict?.id === recording.owner ? undefined : streamGone;
+    };
+    if (this.service.admit === undefined) return undefined;
+    const verdict = this.service.admit(transport);
+    return isThenable(verdict) ? verdict.then(judge) : judge(verdict);
+  }
+
+  #refuseBody(head: RequestHead): Refusal | undefined {
+    if (!isJsonType(head.contentType)) return unsupportedType;
+    if (head.contentEncoding !== undefined && head.contentEncoding.toLowerCase() !== "identity") {
+      return unsupportedEncoding;
+    }
+    return Number(head.contentLength ?? 0) > this.service.limits.maxMessageBytes
+      ? this.tooLarge
+      : undefined;
+  }
+
+  /** The answer to OPTIONS, for browsers and for the curious. */
+  #preflight(head: RequestHead): Refusal {
+    const { origin } = head;
+    const allow = { allow: "POST, OPTIONS" };
+    const headers = this.#access.allows(origin)
+      ? { ...allow, ...preflightHeaders(origin, head.get("access-control-request-headers")) }
+      : allow;
+    return { status: 204, body: "", headers };
+  }
+
+  #routeGet(head: RequestHead, url: string): Route {
+    if (this.isPlainStream(url)) {
+      // Not read as a URL, which this may not be.
+      const mark = url.indexOf("?");
+      const query = mark === -1 ? "" : url.slice(mark);
+      const call = callFromQuery(new URLSearchParams(query));
+      if ("fault" in call) {
+        return { kind: "refuse", refusal: refusal(400, invalidRequest(call.fault)) };
+      }
+      // Any page can make a browser send a GET, so it must not reach methods that do things.
+      const known = this.service.isStream?.(call.method) === true;
+      // What a caller may not know of must answer as what there is not.
+      return known || this.service.hides === true
+        ? { kind: "call", text: call.text, known }
+        : { kind: "refuse", refusal: notAStream };
+    }
+    if (head.get("last-event-id") === undefined || replyForm(head.accept) === "json") {
+      return { kind: "refuse", refusal: methodNotAllowed };
+    }
+    const found = this.#recorded(head);
+    // A reader that missed more than is kept cannot go on.
+    return found?.recording.reaches(found.after)
+      ? { kind: "resume", ...found }
+      : { kind: "refuse", refusal: streamGone };
+  }
+
+  #routeDelete(head: RequestHead): Route {
+    // However far behind it is: the producer may have run ahead of it.
+    const found = this.#recorded(head);
+    return found === undefined
+      ? { kind: "refuse", refusal: streamGone }
+      : { kind: "drop", ...found };
+  }
+
+  #recorded(head: RequestHead): Recorded | undefined {
+    const id = head.get("last-event-id");
+    return id === undefined ? undefined : this.#replay?.find(id, head.get("authorization"));
+  }
+}
