@@ -176,7 +176,7 @@ export class Client<M = any> implements AsyncDisposable {
   #through(send: (request: Request, call: Outgoing) => ReturnType<Link["send"]>): Handle {
     return compose(this.#options.use ?? [], (request, context) => {
       const call = context.outgoing;
-      if (!call) throw new TypeError("middleware lost its context");
+      if (!call) throw new TypeError("context.outgoing is missing");
       // The call may have timed out in the middleware.
       return call.failed ? Promise.reject(call.failed) : send(request, call);
     });

@@ -161,7 +161,7 @@ export class OutgoingCall implements Outgoing, TimedCall, Context {
   }
 
   expire(): void {
-    const hint = this.streams ? "; it streams, so iterate over it" : "";
+    const hint = this.streams ? "; it streams: iterate over it" : "";
     const seconds = (this.timeoutMs as number) / 1000;
     this.fail(new WireError("TIMEOUT", `${this.method} did not answer within ${seconds} s${hint}`));
   }

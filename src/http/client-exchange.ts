@@ -225,10 +225,3 @@ export async function* chunksOf(
     reader.cancel().catch(() => {});
   }
 }
-
-/** How long the caller still waits, from the header `timeout-ms`; undefined if it is missing or invalid. */
-export function timeoutOf(header: string | null | undefined): number | undefined {
-  return header !== null && header !== undefined && /^\d{1,12}$/.test(header)
-    ? Number(header)
-    : undefined;
-}

@@ -30,7 +30,7 @@ describe("middleware", () => {
     expect(await createClient(link, { use: [copies] }).call("m", ["a"])).toEqual(["m", ["a"]]);
     const drops: Middleware = (next) => (request) => next(request, {} as Context);
     await expect(createClient(link, { use: [drops] }).call("m")).rejects.toThrow(
-      "middleware lost its context",
+      "context.outgoing is missing",
     );
   });
 

@@ -153,7 +153,7 @@ describe("a time-out", () => {
     void link.calls[0]?.outgoing.item("tick", () => {});
     clock.advance(100 + tickMs);
     await expect(call).rejects.toThrow(
-      "ticks did not answer within 0.1 s; it streams, so iterate over it",
+      "ticks did not answer within 0.1 s; it streams: iterate over it",
     );
   });
 
