@@ -11,7 +11,8 @@ const [task = "dev"] = process.argv.slice(2);
 
 if (changed("package-lock.json") > changed("node_modules/.package-lock.json")) {
   console.log("Installing VitePress and TypeDoc …");
-  run("npm", ["ci", "--no-audit", "--no-fund", "--loglevel=error"]);
+  // Not "npm ci": it insists on packages for other platforms that not every registry has.
+  run("npm", ["install", "--no-save", "--no-audit", "--no-fund", "--loglevel=error"]);
 }
 console.log("Reading the doc comments …");
 run(process.execPath, ["node_modules/typedoc/bin/typedoc", ...entryPoints()]);

@@ -1,7 +1,6 @@
 import type { Answer } from "../protocol/answer.ts";
-import { connectionLost, cutShort, ErrorCode } from "../protocol/errors.ts";
+import { connectionLost, cutShort } from "../protocol/errors.ts";
 import type { Linked } from "../protocol/linked-list.ts";
-import type { ErrorObject } from "../protocol/message.ts";
 import { Origin, type Peer, unreachablePeer } from "../protocol/origin.ts";
 import { abandonCalls, endCalls } from "../protocol/origin-calls.ts";
 import type { Service } from "../protocol/service.ts";
