@@ -33,6 +33,7 @@ export class Tasks {
     context: CallContext,
     caller: Caller,
     askedTtl: unknown,
+    args: object,
   ): TaskRun {
     const owner = { principal: context.principal?.id, session: caller.session };
     const make = (ttlMs: number): TaskRun => {
@@ -42,7 +43,8 @@ export class Tasks {
       return task;
     };
     const work = (task: TaskRun) => runTask(task.work, () => run(task), context.log);
-    return this.#table.begin(askedTtl, make, work, owner.principal ?? owner.session ?? anybody);
+    const ownedBy = owner.principal ?? owner.session ?? anybody;
+    return this.#table.begin(askedTtl, make, work, ownedBy, args);
   }
 
   /** Throws if there is no such task or it belongs to another caller. */

@@ -46,7 +46,7 @@ export function toolCalls(catalog: Catalog, rounds: HandlerRounds, tasks: Tasks)
       call.requester = task;
       return run(call);
     };
-    return tasks.start(work, context, caller, ttl);
+    return tasks.start(work, context, caller, ttl, params);
   };
 
   return (params, context, caller) => {

@@ -11,6 +11,8 @@ import { ask, askModern, eventsOf, HttpClient, request } from "./asking.ts";
 const info = { name: "test", version: "1", log: silentLog };
 const extension = { extensions: { "io.modelcontextprotocol/tasks": {} }, elicitation: {} };
 
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
 function work() {
   let finish = (_: string): void => {};
   const job = tool(
@@ -84,6 +86,37 @@ test("tasks are bounded in number; those that are over make room", async () => {
   await begin();
   expect((await begin()).error?.code).toBe(-32005);
   await askModern(server, "tasks/cancel", { taskId: first.result?.taskId }, extension);
+  expect((await begin()).result?.status).toBe("working");
+});
+
+test("results of tasks are bounded in memory: the oldest is dropped", async () => {
+  const echo = tool({ task: "optional" }, ({ value }) => String(value));
+  const server = mcpServer({ echo }, { ...info, tasks: { maxBytes: 20_000 } });
+  const about = (method: string, params: object) => askModern(server, method, params, extension);
+  const run = async (): Promise<unknown> => {
+    const args = { value: "x".repeat(4_000) };
+    const { result } = await about("tools/call", { name: "echo", arguments: args });
+    const get = async () => (await about("tasks/get", { taskId: result?.taskId })).result;
+    while ((await get())?.status === "working") await turn();
+    return result?.taskId;
+  };
+  const ids = [await run(), await run(), await run()];
+  const kept = await Promise.all(ids.map((taskId) => about("tasks/get", { taskId })));
+  expect(kept.map(({ result }) => result?.status)).toEqual([undefined, "completed", "completed"]);
+});
+
+test("arguments of tasks that run are bounded in memory until their methods end", async () => {
+  const { methods } = work();
+  const server = mcpServer(methods, { ...info, tasks: { maxBytes: 20_000 } });
+  const begin = () => {
+    const params = { name: "job", arguments: { value: "x".repeat(4_000) } };
+    return askModern(server, "tools/call", params, extension);
+  };
+  const first = await begin();
+  await begin();
+  expect((await begin()).error?.code).toBe(-32005);
+  await askModern(server, "tasks/cancel", { taskId: first.result?.taskId }, extension);
+  await turn();
   expect((await begin()).result?.status).toBe("working");
 });
 
