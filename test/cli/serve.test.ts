@@ -421,7 +421,7 @@ describe("stopping with a call open", () => {
     await using serving = await held(signal);
     serving.child.kill(signal);
     await serving.shown(
-      /^Stopping; waiting up to 10 s for 1 call\. Ctrl-C again stops at once\.$/m,
+      /^Stopping; waiting up to 10 s for 1 call\. Press Ctrl-C again to stop now\.$/m,
     );
     await serving.release();
     expect(await serving.reply).toMatchObject({ result: "done" });

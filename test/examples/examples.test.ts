@@ -46,7 +46,7 @@ const expected: Readonly<Record<string, readonly string[]>> = {
     "the same again:  401 Unauthenticated (replayed)",
     "tampered with:   401 Unauthenticated (signature-invalid)",
     'first report:    200 "a long report"',
-    "second report:   429 Rate limited, again in 0 s",
+    "second report:   429 Rate limited (rate-limited), again in 0 s",
     "audit log:",
     "  deny  nobody notes/list no credential",
     "  deny  nobody notes/list an API key that is not valid",
