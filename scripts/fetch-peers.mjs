@@ -26,6 +26,9 @@ const platform = `${process.platform}-${process.arch}`;
  * @property {() => Promise<string | undefined> | string | undefined} find
  */
 
+/** A registry that stumbles is asked again soon; without a network, npm would wait for minutes. */
+const patience = ["--fetch-retry-mintimeout=1000", "--fetch-retry-maxtimeout=4000"];
+
 /** @type {Service[]} */
 const services = [
   runtime("node 22", "node-22-linux-x64/bin/node"),
@@ -147,9 +150,6 @@ function stampOf(folder) {
   const stamp = join(root, folder, "node_modules", ".stamp");
   return existsSync(stamp) ? readFileSync(stamp, "utf8") : undefined;
 }
-
-/** A registry that stumbles is asked again soon; without a network, npm would wait for minutes. */
-const patience = ["--fetch-retry-mintimeout=1000", "--fetch-retry-maxtimeout=4000"];
 
 /** @param {string} folder */
 async function installFolder(folder) {
