@@ -8,13 +8,13 @@ import type { HttpSigner } from "../protocol/seal.ts";
 import { requestText } from "../protocol/serialize.ts";
 import type { EventStreamDecoder } from "./event-stream.ts";
 
-/** What every link over HTTP does the same, whichever client carries its bytes. */
+/** Header values by name. */
 export type HeaderRecord = Readonly<Record<string, string>>;
 
-/** Headers for every request, or a function that gives them for each, such as one that renews a token. */
+/** Headers for every request, or a function that returns them for each, such as one that renews a token. */
 export type HeaderSource = HeaderRecord | (() => HeaderRecord | Promise<HeaderRecord>);
 
-/** Writes a request without what travels as headers. A batch has no headers of its own, so there all stays. */
+/** Writes a request without the members that are sent as headers; in a batch they stay, since headers are not for one entry. */
 export function writeRequest(request: Request, alone: boolean): string {
   const { jsonrpc, method, params, id, timeoutMs, traceparent } = request;
   if (!alone || jsonrpc === undefined || (timeoutMs === undefined && traceparent === undefined)) {
@@ -23,10 +23,10 @@ export function writeRequest(request: Request, alone: boolean): string {
   return requestText({ jsonrpc, method, params, id });
 }
 
-/** Gives the headers of each request. Synchronous unless the source is not, and often the same object. */
+/** Makes the headers of each request: synchronous unless the source is asynchronous, and often the same object. */
 export class RequestHeaders {
   readonly #base: HeaderRecord;
-  /** Those of a payload of which only replies are wanted, in the first type that is accepted. */
+  /** For a payload of which only replies are wanted: accepts the first type only. */
   readonly #plain: HeaderRecord;
   readonly #source: (() => HeaderRecord | Promise<HeaderRecord>) | undefined;
 
@@ -37,7 +37,7 @@ export class RequestHeaders {
     this.#plain = { ...this.#base, accept: accept.replace(/,.*/, "") };
   }
 
-  /** The headers of a request, signed where there is a signer. */
+  /** The headers of a request, signed if there is a signer. */
   signed(
     signer: HttpSigner | undefined,
     url: string,
@@ -67,7 +67,7 @@ export class RequestHeaders {
   }
 }
 
-/** What a request says in headers rather than in its envelope. */
+/** The members of a request that are sent as headers. */
 export function carriedBy(request: Request | undefined): HeaderRecord | undefined {
   if (request === undefined) return undefined;
   const { timeoutMs, traceparent, tracestate } = request;
@@ -79,7 +79,7 @@ export function carriedBy(request: Request | undefined): HeaderRecord | undefine
   };
 }
 
-/** Later ones win, however they write a name. */
+/** Later records win; names are compared without case. */
 function merged(...records: readonly (HeaderRecord | undefined)[]): HeaderRecord {
   const all: Record<string, string> = {};
   for (const record of records) {
@@ -93,7 +93,7 @@ export function isEventStream(contentType: string | null | undefined): boolean {
   return /^text\/event-stream\s*(;|$)/i.test(contentType ?? "");
 }
 
-/** A whole body, or undefined when it is longer than that: a body without end must not fill memory. */
+/** A whole body, or undefined if it is longer than the limit. */
 export async function readBytes(
   chunks: AsyncIterable<Uint8Array>,
   maxBytes: number,
@@ -103,7 +103,7 @@ export async function readBytes(
   for await (const chunk of chunks) {
     const start = length;
     length += chunk.length;
-    // Written so that a limit that is no number lets nothing pass.
+    // Written so that a limit that is not a number lets nothing pass.
     if (!(length <= maxBytes)) return undefined;
     // Copied, since chunks of a byte each would take a hundred times their length.
     if (length > bytes.length) {
@@ -131,7 +131,7 @@ export function replyTooLarge(maxBytes: number): WireError {
   return badReply(`the reply is larger than ${maxBytes} bytes`);
 }
 
-/** Hands over what comes before the reply, and gives the reply; undefined when the stream ended before it. */
+/** Hands over what comes before the reply, and returns the reply; undefined if the stream ended before it. */
 export async function readEvents(
   chunks: AsyncIterable<Uint8Array>,
   decoder: EventStreamDecoder,
@@ -149,12 +149,12 @@ export async function readEvents(
   return undefined;
 }
 
-/** Events come one by one, and a signature is over a whole body. */
+/** A signature covers a whole body, so events cannot be signed. */
 export function unsignedEvents(): WireError {
   return badReply("the reply came as events, which are not signed");
 }
 
-/** The text that answers, or undefined for none; throws when the status says no and the body is no JSON-RPC. */
+/** The reply, or undefined if there is none; throws if the status is an error and the body is not JSON-RPC. */
 export function replyText(status: number, text: string, payload: Payload): string | undefined {
   if (status >= 200 && status < 300) return text === "" ? undefined : text;
   if (payload.expectsReply && isReply(text)) return text;
@@ -171,15 +171,15 @@ function isReply(text: string): boolean {
   }
 }
 
-/** Codes of a connection that was never made, so that the call cannot have run; a record is broken when it was. */
+/** Codes of a connection that was never established, so that the call cannot have run; a bad TLS record comes later. */
 const neverConnected =
   /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|E(HOST|NET)UNREACH|EADDRNOTAVAIL|UND_ERR_CONNECT_TIMEOUT|ConnectionRefused|FailedToOpenSocket|EPROTO)$|CERT|LEAF|^ERR_(TLS|SSL(?!.*RECORD))/;
 
-/** What a failure of fetch or of a socket means for a call. */
+/** Converts a failure of `fetch` or of a socket. */
 export function wireErrorOf(thrown: unknown): WireError {
   if (thrown instanceof WireError) return thrown;
   const outer = (thrown ?? {}) as { cause?: unknown; message?: string; code?: unknown };
-  // What fetch throws says little; why it failed is the cause.
+  // The reason of a failed `fetch` is the cause of its error.
   const inner = (outer.cause ?? outer) as {
     name?: string;
     message?: string;
@@ -191,26 +191,26 @@ export function wireErrorOf(thrown: unknown): WireError {
   if (inner.name === "HTTPParserError") {
     return badReply("what came back is not HTTP", { cause: thrown });
   }
-  // Browsers do not say what went wrong; the call may have run, so it counts as lost. Deno says it in words.
-  // Node names what failed first: where that is to connect, nothing was sent, whatever it ended with.
+  // Browsers give no reason: the call may have run, so it counts as lost. Deno gives the reason in the message.
+  // Node names the failed step: if that is connect, nothing was sent, whatever the code.
   const unsent = neverConnected.test(name) || /(^|\()connect\W|connection refused/i.test(why);
-  // A host may be gone while its answer is read.
+  // A host may become unreachable while its reply is read.
   return unsent && inner.syscall !== "read"
     ? new WireError("CONNECTION_FAILED", `no connection to the server: ${why}`, { cause: thrown })
     : new WireError("CONNECTION_LOST", `the connection broke: ${why}`, { cause: thrown });
 }
 
-/** The stream of events ended and the reply was not among them. */
+/** The event stream ended without the reply. */
 export function endedEarly(): WireError {
   return new WireError("CONNECTION_LOST", "the event stream ended before the reply");
 }
 
-/** The chunks of a body as `fetch` gives it; leaving the loop lets go of the connection. */
+/** The chunks of a body of `fetch`; leaving the loop releases the connection. */
 export async function* chunksOf(
   body: ReadableStream<Uint8Array> | null,
 ): AsyncGenerator<Uint8Array> {
   if (body === null) return;
-  // Not every browser iterates over streams.
+  // Not every browser can iterate over streams.
   const reader = body.getReader();
   try {
     for (;;) {

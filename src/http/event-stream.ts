@@ -3,16 +3,16 @@ import { badReply } from "../protocol/pair.ts";
 /** One event of a `text/event-stream`. */
 export interface StreamEvent {
   readonly data: string;
-  /** The last id that the stream gave, with this event or before it; empty while it gave none. */
+  /** The last id of the stream, with this event or before it; empty if there was none. */
   readonly id: string;
 }
 
-/** The text of one event. Data must hold no line breaks, as JSON without indentation does not. */
+/** Writes one event. The data must not contain line breaks; JSON without indentation has none. */
 export function eventText(data: string, id?: string): string {
   return id === undefined ? `data: ${data}\n\n` : `id: ${id}\ndata: ${data}\n\n`;
 }
 
-/** A line that readers skip; it shows that the stream is alive. */
+/** A comment, which clients skip; it shows that the connection is alive. */
 export const keepAliveText = ": keep-alive\n\n";
 
 const LF = 10;
@@ -21,28 +21,28 @@ const lineBreak = /[\r\n]/g;
 
 /** Finds the events in a stream of bytes that may be cut anywhere. */
 export class EventStreamDecoder {
-  /** The id of the last whole event, to go on from after a cut. */
+  /** The id of the last whole event, to resume from. */
   lastId: string;
-  /** How long the other end wants to be left alone after a cut. */
+  /** How long the server wants clients to wait before they reconnect. */
   retryMs: number | undefined;
   readonly #maxLength: number;
-  // A mark at the start is dropped, as the format has it.
+  // A byte order mark is dropped, as the specification says.
   readonly #utf8 = new TextDecoder("utf-8", { fatal: true });
-  /** The parts of a line whose end has not come yet; joined once, so that small chunks cost no more. */
+  /** The parts of an incomplete line; joined once, so that small chunks cost no more. */
   #line: string[] = [];
   #data: string[] = [];
   #id: string;
   #length = 0;
   #afterCr = false;
 
-  /** `maxLength` bounds one event in characters, so that one without end cannot fill memory. */
+  /** `maxLength` limits one event, in characters, so that an endless one cannot fill memory. */
   constructor(maxLength: number, lastId = "") {
     this.#maxLength = maxLength;
     this.#id = lastId;
     this.lastId = lastId;
   }
 
-  /** Throws a `WireError` when the bytes are not UTF-8 or an event is too long. */
+  /** Throws a `WireError` if the bytes are not UTF-8 or an event is too long. */
   push(chunk: Uint8Array, found: (event: StreamEvent) => void): void {
     const text = this.#decode(chunk);
     let start = this.#afterCr && text.charCodeAt(0) === LF ? 1 : 0;
@@ -93,7 +93,7 @@ export class EventStreamDecoder {
     const from = line.charCodeAt(colon + 1) === 0x20 ? colon + 2 : colon + 1;
     const value = colon === -1 ? "" : line.slice(from);
     if (name === "data") this.#data.push(value);
-    // Whatever is not kept does not count.
+    // Lines that are not kept do not count.
     else this.#length -= line.length;
     if (name === "id" && !value.includes("\0")) this.#id = value;
     else if (name === "retry" && /^\d{1,9}$/.test(value)) this.retryMs = Number(value);

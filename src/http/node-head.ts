@@ -46,7 +46,7 @@ export class NodeHead implements RequestHead {
           break;
       }
     }
-    // HTTP/2 has another name for it.
+    // The name of the header in HTTP/2.
     this.host ??= request.headers[":authority"] as string | undefined;
   }
 

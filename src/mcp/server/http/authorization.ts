@@ -7,19 +7,19 @@ import { answered, unavailable } from "./mcp-refusals.ts";
 export interface AuthorizationOptions {
   /** The URL of this endpoint, as clients and tokens name it. */
   readonly resource: string;
-  /** Who gives out tokens for it. */
+  /** The authorization servers that issue tokens for it. */
   readonly authorizationServers: readonly string[];
-  /** Tells who a token belongs to; undefined refuses it. The signature and the time are its to check. */
+  /** Returns the principal of a token; undefined refuses it. It must check signature and expiry. */
   readonly verify: (token: string) => MaybePromise<Principal | undefined>;
   /** Scopes that every request needs. @default none */
   readonly requiredScopes?: readonly string[];
-  /** All scopes that there are, for the metadata. @default the required ones */
+  /** All scopes, for the metadata. @default the required ones */
   readonly scopesSupported?: readonly string[];
-  /** A name for people. */
+  /** A name to be shown to users. @default none */
   readonly resourceName?: string;
 }
 
-/** Whose a request is, or why it is refused; a principal may have members of any name. */
+/** The principal of a request, or its refusal; wrapped, since a principal may have members of any name. */
 export type Admitted =
   | { readonly principal: Principal | undefined }
   | { readonly refusal: Refusal };
@@ -35,7 +35,7 @@ export class Authorization {
     this.#metadataUrl = origin + metadataPath(options.resource);
   }
 
-  /** Who sends a request, or how to come back. */
+  /** Finds the principal of a request, or a refusal that says how to get a token. */
   async check(header: string | undefined, log: Log): Promise<Admitted> {
     if (header === undefined) return { refusal: this.#unauthorized(undefined) };
     const [, token] = /^Bearer +([\w.~+/-]+=*)$/i.exec(header) ?? [];
@@ -44,7 +44,7 @@ export class Authorization {
     try {
       principal = await this.#options.verify(token);
     } catch (error) {
-      // Not the fault of whoever sent it, who need not get another.
+      // Not the fault of the client, which need not get another token.
       log.warn({ err: error }, "a token could not be verified");
       return { refusal: unavailable };
     }
@@ -58,7 +58,7 @@ export class Authorization {
       : { refusal: this.#forbidden(requiredScopes.join(" ")) };
   }
 
-  /** Tells a client that a method refused which scope it lacks. */
+  /** Adds the scope that a refused call needs. */
   challenge(
     status: number,
     error: ErrorObject | undefined,
@@ -98,7 +98,7 @@ export class Authorization {
   }
 }
 
-/** A token for somebody else is none, however valid it is. */
+/** A valid token for another resource does not count. */
 function isFor({ claims }: Principal, resource: string): boolean {
   const aud = claims?.aud;
   if (aud === undefined) return true;
@@ -110,13 +110,12 @@ function same(one: string, other: string): boolean {
   return one.replace(/\/$/, "") === other.replace(/\/$/, "");
 }
 
-/** Where the metadata of a resource is found. */
+/** The path of the metadata of a resource. */
 export function metadataPath(resource: string): string {
   const { pathname } = new URL(resource);
   return `/.well-known/oauth-protected-resource${pathname === "/" ? "" : pathname}`;
 }
 
-/** The metadata itself. */
 export function resourceMetadata(options: AuthorizationOptions): object {
   const { resource, authorizationServers, requiredScopes, scopesSupported, resourceName } = options;
   const scopes = scopesSupported ?? requiredScopes;

@@ -15,7 +15,7 @@ import { admission } from "./mcp-admission.ts";
 import type { McpHttpOptions } from "./mcp-endpoint.ts";
 import * as refusals from "./mcp-refusals.ts";
 
-/** A stream of events one way and requests the other, as one wire. */
+/** An event stream to the client and requests from it, as one channel. */
 class HttpSseChannel implements Channel {
   readonly #sink: EventSink;
   #listener: ChannelListener | undefined;
@@ -56,7 +56,7 @@ interface Open {
   readonly principal: string | undefined;
 }
 
-/** Most clients at the same time; each holds a connection. */
+/** Most clients at the same time, since each holds a connection. */
 const mostOpen = 1_000;
 /** How long calls may take to finish when the server closes. */
 const drainMs = 10_000;
@@ -103,7 +103,7 @@ export function httpSseHandler(
   };
 
   const receive = (message: HttpMessage, principal: Principal | undefined): void => {
-    // Not read as a URL, which this may not be.
+    // Not parsed as a URL, which may be invalid.
     const [, query = ""] = message.url.split("?");
     const found = open.get(new URLSearchParams(query).get("sessionId") ?? "");
     if (found === undefined || found.principal !== principal?.id) {

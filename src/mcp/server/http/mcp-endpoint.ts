@@ -22,20 +22,21 @@ import * as refusals from "./mcp-refusals.ts";
 import { type SessionOptions, SessionTable } from "./session-table.ts";
 
 export interface McpHttpOptions extends AccessOptions {
+  /** Limits on sessions. @default see `SessionOptions` */
   readonly sessions?: SessionOptions;
-  /** What is kept of streams, so that a client whose wire broke can go on. */
+  /** What is kept of streams, so that clients can resume them. @default 256 streams, and as `ReplayOptions` says */
   readonly replay?: ReplayOptions;
-  /** How often a silent stream shows that it is alive. @default 15000 */
+  /** Interval of keep-alive comments on a silent stream. @default 15000 */
   readonly keepAliveMs?: number;
-  /** How long a call goes on whose client has gone, for it to come back. @default 300000 */
+  /** How long a call runs on after its client has disconnected, so that the client can resume. @default 300000 */
   readonly graceMs?: number;
-  /** Who may call; without it everybody may. */
+  /** Requires tokens of OAuth 2.1. @default every client may call */
   readonly authorization?: AuthorizationOptions;
 }
 
 const allowed = "POST, GET, DELETE, OPTIONS";
 
-/** MCP at one place of an HTTP server, both eras. */
+/** MCP at one path of an HTTP server, for both eras. */
 export class McpEndpoint {
   readonly server: McpServer;
   readonly sessions: SessionTable;
@@ -47,12 +48,12 @@ export class McpEndpoint {
   readonly #authorization: Authorization | undefined;
   readonly #admission: Admission | undefined;
   readonly #open = new LinkedList<McpExchange>();
-  /** How many of these are to be waited for by a server that closes. */
+  /** How many of these a closing server waits for. */
   #calls = 0;
   readonly #idle: (() => void)[] = [];
   #ticker: Timer | undefined;
 
-  /** `guards` says that nobody before has looked at Host and Origin. */
+  /** `guards` says that Host and Origin were not checked before. */
   constructor(server: McpServer, options: McpHttpOptions, guards: boolean) {
     const { clock } = server.running;
     this.server = server;
@@ -107,7 +108,7 @@ export class McpEndpoint {
     }
   }
 
-  /** The session of a request, or why it has none. */
+  /** The session of a request, or a refusal. */
   findSession(head: McpHead, principal: Principal | undefined): Session | Refusal {
     const { sessionId, protocolVersion } = head;
     if (sessionId === undefined) return refusals.sessionMissing;
@@ -124,7 +125,7 @@ export class McpEndpoint {
     this.server.changes.addSession(session);
   }
 
-  /** The call of this exchange goes on after this turn. */
+  /** The call of this request goes on after this turn of the event loop. */
   enter(exchange: McpExchange): void {
     this.#open.add(exchange);
     if (!exchange.listens) this.#calls++;
@@ -141,14 +142,14 @@ export class McpEndpoint {
     this.sessions.use(session.id, session.principal);
   }
 
-  /** Resolves when no call runs; who only listens is not waited for. */
+  /** Resolves when no call runs; requests that only listen do not count. */
   idle(): Promise<void> {
     return this.#calls === 0
       ? Promise.resolve()
       : new Promise((resolve) => this.#idle.push(resolve));
   }
 
-  /** Adds what a client needs to know that may not do this, to the headers of its reply. */
+  /** Adds what a refused client needs to know to the headers of its reply. */
   challenge(
     status: number,
     error: ErrorObject | undefined,
