@@ -7,7 +7,7 @@ import {
   messages,
   plainItems,
 } from "../../http/event-peer.ts";
-import type { MessageLimits } from "../../http/http-message.ts";
+import type { MessageLimits, RequestHead } from "../../http/http-message.ts";
 import { isJsonType, type ReplyForm, replyForm } from "../../http/media-type.ts";
 import {
   badRequest,
@@ -23,7 +23,6 @@ import {
   unsupportedType,
 } from "../../http/refusal.ts";
 import { type Recording, type ReplayOptions, ReplayStore } from "../../http/replay.ts";
-import type { RequestHead } from "../../http/request-head.ts";
 import type { Answer } from "../../protocol/answer.ts";
 import { type Clock, longestDelayMs } from "../../protocol/clock.ts";
 import { invalidRequest } from "../../protocol/errors.ts";

@@ -1,8 +1,12 @@
+import type { HttpMessage } from "../../../http/http-message.ts";
+import { HttpTransport } from "../../../http/http-transport.ts";
 import type { Refusal } from "../../../http/refusal.ts";
+import { isRefusal } from "../../../protocol/handle.ts";
 import type { Log } from "../../../protocol/log.ts";
 import type { ErrorObject, MaybePromise } from "../../../protocol/message.ts";
 import type { Principal } from "../../../protocol/origin.ts";
-import { answered, unavailable } from "./mcp-refusals.ts";
+import type { McpServer } from "../mcp-server.ts";
+import { answered, notAdmitted, unavailable } from "./mcp-refusals.ts";
 
 export interface AuthorizationOptions {
   /** The URL of this endpoint, as clients and tokens name it. */
@@ -125,5 +129,25 @@ export function resourceMetadata(options: AuthorizationOptions): object {
     bearer_methods_supported: ["header"],
     ...(scopes !== undefined && { scopes_supported: scopes }),
     ...(resourceName !== undefined && { resource_name: resourceName }),
+  };
+}
+
+export type Admission = (message: HttpMessage) => Promise<Admitted>;
+
+/**
+ * Finds the principal of a request before anything else, since a session belongs to one: by its token,
+ * or by the middleware of the server. Undefined if every request is admitted.
+ */
+export function admission(
+  { admit, log }: McpServer,
+  authorization: Authorization | undefined,
+): Admission | undefined {
+  if (authorization !== undefined) {
+    return ({ head }) => authorization.check(head.get("authorization"), log);
+  }
+  if (admit === undefined) return undefined;
+  return async (message) => {
+    const verdict = await admit(new HttpTransport(message, undefined));
+    return isRefusal(verdict) ? { refusal: notAdmitted(verdict) } : { principal: verdict };
   };
 }

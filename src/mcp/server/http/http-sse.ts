@@ -4,14 +4,14 @@ import { quiet } from "../../../connection/quiet.ts";
 import { defaultWriteTimeoutMs, type EventSink, eventHeaders } from "../../../http/event-peer.ts";
 import { keepAliveText } from "../../../http/event-stream.ts";
 import type { HttpMessage } from "../../../http/http-message.ts";
+import { HttpTransport } from "../../../http/http-transport.ts";
 import { NodeMessage } from "../../../http/node-message.ts";
 import { bufferedTooMuch, type Refusal } from "../../../http/refusal.ts";
 import type { Principal } from "../../../protocol/origin.ts";
 import type { NodeHandler } from "../../../transports/http/node-handler.ts";
 import { mcpNotices } from "../../notices.ts";
 import type { McpServer } from "../mcp-server.ts";
-import { Authorization } from "./authorization.ts";
-import { admission } from "./mcp-admission.ts";
+import { Authorization, admission } from "./authorization.ts";
 import type { McpHttpOptions } from "./mcp-endpoint.ts";
 import * as refusals from "./mcp-refusals.ts";
 
@@ -90,7 +90,7 @@ export function httpSseHandler(
     sink.write(`event: endpoint\ndata: ${path}?sessionId=${id}\n\n`);
     const connection = new Connection(channel, {
       service: server,
-      transport: message.transport(undefined),
+      transport: new HttpTransport(message, undefined),
       notices: mcpNotices,
       verdict: { value: principal },
     });

@@ -1,9 +1,8 @@
 import { corsHeaders, preflightHeaders } from "../../../http/cors.ts";
 import { defaultWriteTimeoutMs, type EventSettings } from "../../../http/event-peer.ts";
-import type { HttpMessage, MessageLimits } from "../../../http/http-message.ts";
+import type { HttpMessage, MessageLimits, RequestHead } from "../../../http/http-message.ts";
 import type { Refusal } from "../../../http/refusal.ts";
 import { type ReplayOptions, ReplayStore } from "../../../http/replay.ts";
-import type { RequestHead } from "../../../http/request-head.ts";
 import type { Timer } from "../../../protocol/clock.ts";
 import { LinkedList } from "../../../protocol/linked-list.ts";
 import type { ErrorObject } from "../../../protocol/message.ts";
@@ -13,13 +12,17 @@ import { Access, type AccessOptions } from "../../../protocol/provenance.ts";
 import { isLegacy } from "../../revisions.ts";
 import type { McpServer } from "../mcp-server.ts";
 import type { Session } from "../session.ts";
-import { Authorization, type AuthorizationOptions } from "./authorization.ts";
+import {
+  type Admission,
+  Authorization,
+  type AuthorizationOptions,
+  admission,
+} from "./authorization.ts";
 import { listen } from "./get-stream.ts";
-import { type Admission, admission } from "./mcp-admission.ts";
 import { McpExchange } from "./mcp-exchange.ts";
-import type { McpHead } from "./mcp-head.ts";
 import * as refusals from "./mcp-refusals.ts";
 import { type SessionOptions, SessionTable } from "./session-table.ts";
+import type { McpHead } from "./standard-headers.ts";
 
 export interface McpHttpOptions extends AccessOptions {
   /** Limits on sessions. @default see `SessionOptions` */
