@@ -14,9 +14,6 @@ export const eventHeaders: Readonly<Record<string, string>> = {
   "x-accel-buffering": "no",
 };
 
-/** How long a client may read nothing of what was sent to it. */
-export const defaultWriteTimeoutMs = 10_000;
-
 /** A response that carries events. */
 export interface EventSink {
   write(text: string): void;

@@ -1,5 +1,6 @@
 import type { Clock } from "../protocol/clock.ts";
 import type { PeerCertificate, Transport } from "../protocol/origin.ts";
+import type { Service } from "../protocol/service.ts";
 import type { WireBuffers } from "../protocol/wire-buffers.ts";
 import type { HeaderRecord } from "./client-exchange.ts";
 import type { EventSink } from "./event-peer.ts";
@@ -70,4 +71,16 @@ export interface MessageLimits {
   readonly buffers: WireBuffers;
   /** How long a client may read nothing of what was sent to it; 0 waits for ever. */
   readonly writeTimeoutMs: number;
+}
+
+/** How long a client may read nothing of what was sent to it. */
+export const defaultWriteTimeoutMs = 10_000;
+
+export function messageLimits(
+  { limits, running }: Pick<Service, "limits" | "running">,
+  writeTimeoutMs: number = defaultWriteTimeoutMs,
+  clock: Clock = running.clock,
+): MessageLimits {
+  const { maxMessageBytes } = limits;
+  return { clock, maxMessageBytes, buffers: running.buffers, writeTimeoutMs };
 }

@@ -1,6 +1,6 @@
 /** Deliveries of CloudEvents, such as Dapr's, as calls of methods. @module callwire/cloudevents */
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { defaultWriteTimeoutMs } from "../http/event-peer.ts";
+import { messageLimits } from "../http/http-message.ts";
 import { NodeMessage } from "../http/node-message.ts";
 import { ErrorCode } from "../protocol/errors.ts";
 import type { Params } from "../protocol/message.ts";
@@ -84,9 +84,7 @@ export function cloudEvents(
     }
     const named = methodIn(request.url ?? "", below);
     const { maxMessageBytes } = service.limits;
-    const { buffers, clock } = service.running;
-    const limits = { clock, buffers, maxMessageBytes, writeTimeoutMs: defaultWriteTimeoutMs };
-    const message = new NodeMessage(request, response, limits);
+    const message = new NodeMessage(request, response, messageLimits(service));
     const take = (text: string | undefined): void => {
       const events = eventsOf(request.headers, text);
       if (typeof events === "string") {

@@ -1,13 +1,17 @@
 import { corsHeaders, preflightHeaders } from "../../http/cors.ts";
 import {
-  defaultWriteTimeoutMs,
   type EventHost,
   EventPeer,
   type EventSettings,
   messages,
   plainItems,
 } from "../../http/event-peer.ts";
-import type { MessageLimits, RequestHead } from "../../http/http-message.ts";
+import {
+  defaultWriteTimeoutMs,
+  type MessageLimits,
+  messageLimits,
+  type RequestHead,
+} from "../../http/http-message.ts";
 import { isJsonType, type ReplyForm, replyForm } from "../../http/media-type.ts";
 import {
   badRequest,
@@ -94,21 +98,14 @@ export class EndpointRules {
     const { writeTimeoutMs = defaultWriteTimeoutMs } = options;
     // As in Node, 0 means no limit.
     if (writeTimeoutMs !== 0) limitOf("writeTimeoutMs", writeTimeoutMs);
-    const { buffers } = service.running;
-    const { maxMessageBytes, maxBufferedBytes } = service.limits;
-    this.limits = {
-      clock,
-      maxMessageBytes,
-      buffers,
-      writeTimeoutMs: Math.min(writeTimeoutMs, longestDelayMs),
-    };
+    this.limits = messageLimits(service, Math.min(writeTimeoutMs, longestDelayMs), clock);
     this.#access = new Access(options, bound);
     this.#events = {
       clock,
       keepAliveMs: options.keepAliveMs ?? 15_000,
       graceMs: options.graceMs ?? 10_000,
-      maxBufferedBytes,
-      buffers,
+      maxBufferedBytes: service.limits.maxBufferedBytes,
+      buffers: service.running.buffers,
     };
     this.#replay = options.replay === false ? undefined : new ReplayStore(clock, options.replay);
     this.tooLarge = {

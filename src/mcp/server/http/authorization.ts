@@ -6,7 +6,7 @@ import type { Log } from "../../../protocol/log.ts";
 import type { ErrorObject, MaybePromise } from "../../../protocol/message.ts";
 import type { Principal } from "../../../protocol/origin.ts";
 import type { McpServer } from "../mcp-server.ts";
-import { answered, notAdmitted, unavailable } from "./mcp-refusals.ts";
+import { answered, failed, notAdmitted, unavailable } from "./mcp-refusals.ts";
 
 export interface AuthorizationOptions {
   /** The URL of this endpoint, as clients and tokens name it. */
@@ -132,22 +132,42 @@ export function resourceMetadata(options: AuthorizationOptions): object {
   };
 }
 
-export type Admission = (message: HttpMessage) => Promise<Admitted>;
+/** A request whose principal is being looked for. */
+interface Applicant {
+  refuse(refusal: Refusal): void;
+  admitted(principal: Principal | undefined): void;
+}
+
+export type Admission = (message: HttpMessage, request: Applicant) => void;
 
 /**
  * Finds the principal of a request before anything else, since a session belongs to one: by its token,
- * or by the middleware of the server. Undefined if every request is admitted.
+ * or by the middleware of the server.
  */
 export function admission(
   { admit, log }: McpServer,
   authorization: Authorization | undefined,
-): Admission | undefined {
-  if (authorization !== undefined) {
-    return ({ head }) => authorization.check(head.get("authorization"), log);
-  }
-  if (admit === undefined) return undefined;
-  return async (message) => {
-    const verdict = await admit(new HttpTransport(message, undefined));
+): Admission {
+  const find = async (message: HttpMessage): Promise<Admitted> => {
+    if (authorization !== undefined) {
+      return authorization.check(message.head.get("authorization"), log);
+    }
+    const verdict = await admit?.(new HttpTransport(message, undefined));
     return isRefusal(verdict) ? { refusal: notAdmitted(verdict) } : { principal: verdict };
+  };
+  return (message, request) => {
+    if (authorization === undefined && admit === undefined) {
+      request.admitted(undefined);
+      return;
+    }
+    find(message)
+      .then((found) => {
+        if ("refusal" in found) request.refuse(found.refusal);
+        else request.admitted(found.principal);
+      })
+      .catch((error: unknown) => {
+        log.error({ err: error }, "a request could not be answered");
+        request.refuse(failed);
+      });
   };
 }

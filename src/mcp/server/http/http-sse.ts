@@ -1,9 +1,9 @@
 import type { Channel, ChannelListener, CloseReason } from "../../../connection/channel.ts";
 import { Connection } from "../../../connection/connection.ts";
 import { quiet } from "../../../connection/quiet.ts";
-import { defaultWriteTimeoutMs, type EventSink, eventHeaders } from "../../../http/event-peer.ts";
+import { type EventSink, eventHeaders } from "../../../http/event-peer.ts";
 import { keepAliveText } from "../../../http/event-stream.ts";
-import type { HttpMessage } from "../../../http/http-message.ts";
+import { type HttpMessage, messageLimits } from "../../../http/http-message.ts";
 import { HttpTransport } from "../../../http/http-transport.ts";
 import { NodeMessage } from "../../../http/node-message.ts";
 import { bufferedTooMuch, type Refusal } from "../../../http/refusal.ts";
@@ -70,9 +70,7 @@ export function httpSseHandler(
   const open = new Map<string, Open>();
   const admit = admission(server, options && new Authorization(options));
   const { clock } = server.running;
-  const { maxMessageBytes } = server.limits;
-  const { buffers } = server.running;
-  const limits = { clock, maxMessageBytes, buffers, writeTimeoutMs: defaultWriteTimeoutMs };
+  const limits = messageLimits(server);
   const refuse = (message: HttpMessage, { status, body, headers }: Refusal): void => {
     if (!message.isAnswered) message.send(status, body, headers);
   };
@@ -121,7 +119,7 @@ export function httpSseHandler(
       failed: (fault) =>
         refuse(
           message,
-          fault === "too-large" ? refusals.tooLarge(maxMessageBytes) : bufferedTooMuch,
+          fault === "too-large" ? refusals.tooLarge(limits.maxMessageBytes) : bufferedTooMuch,
         ),
     });
   };
@@ -136,20 +134,11 @@ export function httpSseHandler(
 
   const handle: NodeHandler = (request, response) => {
     const message = new NodeMessage(request, response, limits);
-    if (admit === undefined) {
-      route(message, undefined);
-      return;
-    }
     // Also for each message: knowing the address of a session does not prove that one opened it.
-    admit(message)
-      .then((found) => {
-        if ("refusal" in found) refuse(message, found.refusal);
-        else route(message, found.principal);
-      })
-      .catch((error: unknown) => {
-        server.log.error({ err: error }, "a request could not be answered");
-        refuse(message, refusals.failed);
-      });
+    admit(message, {
+      refuse: (refusal) => refuse(message, refusal),
+      admitted: (principal) => route(message, principal),
+    });
   };
   const idle = async (): Promise<void> => {
     await Promise.all(Array.from(open.values(), (each) => quiet(each.connection.origin, drainMs)));

@@ -1,6 +1,11 @@
 import { corsHeaders, preflightHeaders } from "../../../http/cors.ts";
-import { defaultWriteTimeoutMs, type EventSettings } from "../../../http/event-peer.ts";
-import type { HttpMessage, MessageLimits, RequestHead } from "../../../http/http-message.ts";
+import type { EventSettings } from "../../../http/event-peer.ts";
+import {
+  type HttpMessage,
+  type MessageLimits,
+  messageLimits,
+  type RequestHead,
+} from "../../../http/http-message.ts";
 import type { Refusal } from "../../../http/refusal.ts";
 import { type ReplayOptions, ReplayStore } from "../../../http/replay.ts";
 import type { Timer } from "../../../protocol/clock.ts";
@@ -49,7 +54,7 @@ export class McpEndpoint {
   readonly #access: Access;
   readonly #guards: boolean;
   readonly #authorization: Authorization | undefined;
-  readonly #admission: Admission | undefined;
+  readonly #admission: Admission;
   readonly #open = new LinkedList<McpExchange>();
   /** How many of these a closing server waits for. */
   #calls = 0;
@@ -66,15 +71,13 @@ export class McpEndpoint {
         call.silence();
     });
     this.replay = new ReplayStore(clock, { maxStreams: 256, ...options.replay });
-    const { maxMessageBytes, maxBufferedBytes } = server.limits;
-    const { buffers } = server.running;
-    this.limits = { clock, maxMessageBytes, buffers, writeTimeoutMs: defaultWriteTimeoutMs };
+    this.limits = messageLimits(server);
     this.events = {
       clock,
       keepAliveMs: options.keepAliveMs ?? 15_000,
       graceMs: options.graceMs ?? 300_000,
-      maxBufferedBytes,
-      buffers,
+      maxBufferedBytes: server.limits.maxBufferedBytes,
+      buffers: server.running.buffers,
     };
     this.#access = new Access(options);
     this.#guards = guards;
@@ -94,21 +97,7 @@ export class McpEndpoint {
     const refused = this.#guards ? this.#access.refusal(head) : undefined;
     if (refused !== undefined) request.refuse(refusals.forbidden(refused));
     else if (head.method === "OPTIONS") request.refuse(this.#preflight(head));
-    else if (this.#admission === undefined) this.#route(request);
-    else {
-      this.#admission(message)
-        .then((found) => {
-          if ("refusal" in found) request.refuse(found.refusal);
-          else {
-            request.principal = found.principal;
-            this.#route(request);
-          }
-        })
-        .catch((error: unknown) => {
-          this.server.log.error({ err: error }, "a request could not be answered");
-          request.refuse(refusals.failed);
-        });
-    }
+    else this.#admission(message, request);
   }
 
   /** The session of a request, or a refusal. */
@@ -161,7 +150,8 @@ export class McpEndpoint {
     return this.#authorization?.challenge(status, error, headers) ?? headers;
   }
 
-  #route(request: McpExchange): void {
+  /** Handles a request whose principal is known. */
+  route(request: McpExchange): void {
     const { method } = request.head.http;
     if (method === "POST") {
       request.read();

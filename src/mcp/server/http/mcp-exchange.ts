@@ -48,6 +48,11 @@ export class McpExchange implements ExchangeHost, Linked<McpExchange> {
     this.exchange = new Exchange(this, message);
   }
 
+  admitted(principal: Principal | undefined): void {
+    this.principal = principal;
+    this.#endpoint.route(this);
+  }
+
   /** Reads the body of a POST, and answers it. */
   read(): void {
     const { message } = this.exchange;
