@@ -8,13 +8,13 @@ import type { HttpSigner } from "../protocol/seal.ts";
 import { requestText } from "../protocol/serialize.ts";
 import type { EventStreamDecoder } from "./event-stream.ts";
 
-/** Headers by name. This file has what all HTTP links share. */
+/** Header values by name. */
 export type HeaderRecord = Readonly<Record<string, string>>;
 
-/** Headers of every request, or a function that returns them, for example to renew a token. */
+/** Headers for every request, or a function that returns them for each, such as one that renews a token. */
 export type HeaderSource = HeaderRecord | (() => HeaderRecord | Promise<HeaderRecord>);
 
-/** Serializes a request without the members that travel as headers; in a batch all stay in the envelope. */
+/** Writes a request without the members that are sent as headers; in a batch they stay, since headers are not for one entry. */
 export function writeRequest(request: Request, alone: boolean): string {
   const { jsonrpc, method, params, id, timeoutMs, traceparent } = request;
   if (!alone || jsonrpc === undefined || (timeoutMs === undefined && traceparent === undefined)) {
@@ -23,10 +23,10 @@ export function writeRequest(request: Request, alone: boolean): string {
   return requestText({ jsonrpc, method, params, id });
 }
 
-/** Builds the headers of each request. Synchronous unless the source is not, and often the same object. */
+/** Makes the headers of each request: synchronous unless the source is asynchronous, and often the same object. */
 export class RequestHeaders {
   readonly #base: HeaderRecord;
-  /** For payloads whose callers want only replies, in the first accepted type. */
+  /** For a payload of which only replies are wanted: accepts the first type only. */
   readonly #plain: HeaderRecord;
   readonly #source: (() => HeaderRecord | Promise<HeaderRecord>) | undefined;
 
@@ -67,7 +67,7 @@ export class RequestHeaders {
   }
 }
 
-/** The members of a request that travel as headers. */
+/** The members of a request that are sent as headers. */
 export function carriedBy(request: Request | undefined): HeaderRecord | undefined {
   if (request === undefined) return undefined;
   const { timeoutMs, traceparent, tracestate } = request;
@@ -79,7 +79,7 @@ export function carriedBy(request: Request | undefined): HeaderRecord | undefine
   };
 }
 
-/** Later records win; names are case-insensitive. */
+/** Later records win; names are compared without case. */
 function merged(...records: readonly (HeaderRecord | undefined)[]): HeaderRecord {
   const all: Record<string, string> = {};
   for (const record of records) {
@@ -93,7 +93,7 @@ export function isEventStream(contentType: string | null | undefined): boolean {
   return /^text\/event-stream\s*(;|$)/i.test(contentType ?? "");
 }
 
-/** Reads a whole body; undefined if it is longer than `maxBytes`, because an endless body must not fill memory. */
+/** A whole body, or undefined if it is longer than the limit. */
 export async function readBytes(
   chunks: AsyncIterable<Uint8Array>,
   maxBytes: number,
@@ -103,7 +103,7 @@ export async function readBytes(
   for await (const chunk of chunks) {
     const start = length;
     length += chunk.length;
-    // Written so that a NaN limit lets nothing pass.
+    // Written so that a limit that is not a number lets nothing pass.
     if (!(length <= maxBytes)) return undefined;
     // Copied, because chunks of one byte each would take a hundred times their length.
     if (length > bytes.length) {
@@ -131,7 +131,7 @@ export function replyTooLarge(maxBytes: number): WireError {
   return badReply(`the reply is larger than ${maxBytes} bytes`);
 }
 
-/** Delivers the messages before the reply, and returns the reply; undefined if the stream ended before it. */
+/** Hands over what comes before the reply, and returns the reply; undefined if the stream ended before it. */
 export async function readEvents(
   chunks: AsyncIterable<Uint8Array>,
   decoder: EventStreamDecoder,
@@ -154,7 +154,7 @@ export function unsignedEvents(): WireError {
   return badReply("the reply came as an event stream, which is not signed");
 }
 
-/** The reply, or undefined for none; throws if the status is an error and the body is not JSON-RPC. */
+/** The reply, or undefined if there is none; throws if the status is an error and the body is not JSON-RPC. */
 export function replyText(status: number, text: string, payload: Payload): string | undefined {
   if (status >= 200 && status < 300) return text === "" ? undefined : text;
   if (payload.expectsReply && isReply(text)) return text;
@@ -171,18 +171,15 @@ function isReply(text: string): boolean {
   }
 }
 
-/**
- * Error codes of connections that were never established, so that the call cannot have run; a TLS record error comes
- * later.
- */
+/** Codes of a connection that was never established, so that the call cannot have run; a bad TLS record comes later. */
 const neverConnected =
   /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|E(HOST|NET)UNREACH|EADDRNOTAVAIL|UND_ERR_CONNECT_TIMEOUT|ConnectionRefused|FailedToOpenSocket|EPROTO)$|CERT|LEAF|^ERR_(TLS|SSL(?!.*RECORD))/;
 
-/** The WireError for a failure of fetch or of a socket. */
+/** Converts a failure of `fetch` or of a socket. */
 export function wireErrorOf(thrown: unknown): WireError {
   if (thrown instanceof WireError) return thrown;
   const outer = (thrown ?? {}) as { cause?: unknown; message?: string; code?: unknown };
-  // The error of fetch says little; its cause says why it failed.
+  // The reason of a failed `fetch` is the cause of its error.
   const inner = (outer.cause ?? outer) as {
     name?: string;
     message?: string;
@@ -194,10 +191,10 @@ export function wireErrorOf(thrown: unknown): WireError {
   if (inner.name === "HTTPParserError") {
     return badReply("the response is not HTTP", { cause: thrown });
   }
-  // Browsers do not give a reason; the call may have run, so it counts as lost. Deno gives it in the message only. Node
-  // names the failed system call first: if that is connect, nothing was sent.
+  // Browsers give no reason: the call may have run, so it counts as lost. Deno gives the reason in the message.
+  // Node names the failed step: if that is connect, nothing was sent, whatever the code.
   const unsent = neverConnected.test(name) || /(^|\()connect\W|connection refused/i.test(why);
-  // A host may become unreachable while its response is read.
+  // A host may become unreachable while its reply is read.
   return unsent && inner.syscall !== "read"
     ? new WireError("CONNECTION_FAILED", `no connection to the server: ${why}`, { cause: thrown })
     : new WireError("CONNECTION_LOST", `the connection broke: ${why}`, { cause: thrown });
@@ -208,7 +205,7 @@ export function endedEarly(): WireError {
   return new WireError("CONNECTION_LOST", "the event stream ended before the reply");
 }
 
-/** The chunks of a fetch body; leaving the loop releases the connection. */
+/** The chunks of a body of `fetch`; leaving the loop releases the connection. */
 export async function* chunksOf(
   body: ReadableStream<Uint8Array> | null,
 ): AsyncGenerator<Uint8Array> {

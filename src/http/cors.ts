@@ -1,9 +1,9 @@
-/** What lets the page of a listed origin read a reply. */
+/** Lets a page of a listed origin read the reply. */
 export function corsHeaders(origin: string): Record<string, string> {
   return { "access-control-allow-origin": origin, vary: "origin" };
 }
 
-/** The answer to the question that a browser asks before it sends a call. */
+/** The response to the preflight request of a browser. */
 export function preflightHeaders(
   origin: string,
   requestedHeaders: string | undefined,
@@ -11,7 +11,7 @@ export function preflightHeaders(
   return {
     ...corsHeaders(origin),
     "access-control-allow-methods": "POST, GET, DELETE",
-    // The origin is trusted, so it may send what it likes; a list would only break custom credentials.
+    // The origin is trusted, and a fixed list would exclude headers with credentials of one's own.
     ...(requestedHeaders === undefined
       ? undefined
       : { "access-control-allow-headers": requestedHeaders }),

@@ -7,15 +7,12 @@ import { idText, requestText, resultText, valueText } from "../protocol/serializ
 import { eventText, keepAliveText } from "./event-stream.ts";
 import type { Recording } from "./replay.ts";
 
-/** Sent with every stream of events; proxies must not keep or collect it. */
+/** Headers of every event stream; proxies must neither cache nor buffer it. */
 export const eventHeaders: Readonly<Record<string, string>> = {
   "content-type": "text/event-stream",
   "cache-control": "no-store",
   "x-accel-buffering": "no",
 };
-
-/** How long a client may read nothing of what was sent to it. */
-export const defaultWriteTimeoutMs = 10_000;
 
 /** A response that carries events. */
 export interface EventSink {
@@ -46,9 +43,9 @@ export interface EventHost {
 export interface EventForm {
   /** Undefined drops the notification. */
   notification(method: string, params: Params | undefined): string | undefined;
-  /** Whether an empty event comes first, for readers that learn an id from events only. */
+  /** Whether an empty event comes first, for clients that take ids from events only. */
   readonly primes?: boolean;
-  /** What ends the stream; `streamed` says whether items came before. */
+  /** The last events of the stream; `streamed` says whether items came before. */
   ending(reply: string | undefined, streamed: boolean): readonly string[];
 }
 
@@ -61,7 +58,7 @@ export const messages: EventForm = {
   ending: (reply) => (reply === undefined ? [] : [reply]),
 };
 
-/** Each item is a response of its own, and `[DONE]` comes last, as language models have it. */
+/** Each item is a response of its own, and `[DONE]` comes last, as in the APIs of language models. */
 export const plainItems: EventForm = {
   notification(method, params) {
     if (method !== "$/stream") return undefined;
@@ -69,7 +66,7 @@ export const plainItems: EventForm = {
     return resultText("2.0", idText(id), valueText(value));
   },
   ending(reply, streamed) {
-    // The result of a stream says only that it ended, and so does the last event.
+    // The result of a stream only says that it ended, which `[DONE]` says too.
     const needless = streamed && reply?.startsWith('{"jsonrpc":"2.0","result":');
     return reply === undefined || needless ? ["[DONE]"] : [reply, "[DONE]"];
   },
@@ -77,17 +74,17 @@ export const plainItems: EventForm = {
 
 export interface EventSettings {
   readonly clock: Clock;
-  /** A silent stream shows in this interval that it is alive. */
+  /** Interval of keep-alive comments on a silent stream. */
   readonly keepAliveMs: number;
-  /** More than this unread cuts the reader off. */
+  /** Most unread bytes before the client is disconnected. */
   readonly maxBufferedBytes: number;
-  /** Counts what all readers of the server have not read. */
+  /** Counts what all clients of the server have not read. */
   readonly buffers: WireBuffers;
-  /** How long a call goes on without a reader before it is ended. */
+  /** How long a call runs on after its client has disconnected. */
   readonly graceMs: number;
 }
 
-/** A caller that hears events while its call runs. */
+/** A caller that receives events while its call runs. */
 export class EventPeer implements Peer, Buffering {
   readonly canNotify = true;
   readonly #host: EventHost;
@@ -116,12 +113,12 @@ export class EventPeer implements Peer, Buffering {
     this.#record = record;
   }
 
-  /** Whether the response has begun, and so can be nothing but events. */
+  /** Whether the response has begun, so that it has to be events. */
   get started(): boolean {
     return this.#started;
   }
 
-  /** Whether somebody reads it now. */
+  /** Whether a client is connected. */
   get attached(): boolean {
     return this.#sink !== undefined;
   }
@@ -166,7 +163,7 @@ export class EventPeer implements Peer, Buffering {
     }
     this.#settings.buffers.opened(this);
     this.attach(sink);
-    // A stream that can be resumed can be so from its first byte on.
+    // The client can resume from here on, even before the first event.
     if (this.#recording !== undefined) this.#sink?.write(this.#recording.prelude(this.#form));
   }
 
@@ -176,12 +173,12 @@ export class EventPeer implements Peer, Buffering {
     return data === undefined ? false : this.tell(data);
   }
 
-  /** Sends a message as it is; false when nobody can hear it any more. */
+  /** Sends a message as it is; false if the client cannot receive it any more. */
   tell(data: string): boolean {
     if (this.#over) return false;
     this.#start();
     if (this.bufferedBytes > this.#settings.maxBufferedBytes) this.abandon();
-    // Both of these may have ended it.
+    // Both calls above may have ended it.
     if (this.#isOver()) return false;
     this.#write(data);
     return true;
@@ -190,7 +187,7 @@ export class EventPeer implements Peer, Buffering {
   ready(): Promise<void> | undefined {
     if (this.#over || !this.#started) return undefined;
     if (this.#sink !== undefined) return this.#sink.ready();
-    // Without a reader the producer waits for it to come back, or for the end of its time.
+    // Without a client the producer waits until one resumes the stream, or until its time is up.
     return new Promise((resolve) => {
       this.#waiting ??= [];
       this.#waiting.push(resolve);
@@ -217,7 +214,7 @@ export class EventPeer implements Peer, Buffering {
     this.#sink?.end();
   }
 
-  /** A reader is here, first or again; another one that was still attached has to go. */
+  /** A client has connected or resumed; an older connection that is still attached is closed. */
   attach(sink: EventSink): void {
     const before = this.#sink;
     this.#sink = sink;
@@ -227,13 +224,13 @@ export class EventPeer implements Peer, Buffering {
     this.#wake();
   }
 
-  /** Lets the reader go for now, where it can come back for the rest. */
+  /** Ends the response if the client can resume the rest later. */
   release(): void {
     this.#start();
     if (this.#recording !== undefined) this.#sink?.end();
   }
 
-  /** The reader has gone. Where it may come back, the call goes on for a while. */
+  /** The client has disconnected. If it can resume, the call runs on for a while. */
   detach(sink: EventSink): void {
     if (this.#sink !== sink || this.#over) return;
     this.#sink = undefined;
@@ -243,14 +240,14 @@ export class EventPeer implements Peer, Buffering {
     else this.#grace = this.#settings.clock.after(this.#settings.graceMs, () => this.abandon());
   }
 
-  /** Nobody will read the reply: whatever runs for it stops. */
+  /** Disconnects the client and stops what runs for it. */
   abandon(): void {
     if (this.#over) return;
     this.#sink?.cut();
     this.#stop();
   }
 
-  /** The same where its reader said goodbye, so that what it has is whole. */
+  /** The same for a client that asked for it, so that its response ends properly. */
   letGo(): void {
     if (this.#over) return;
     this.#sink?.end();
@@ -262,7 +259,7 @@ export class EventPeer implements Peer, Buffering {
     this.#host.abandon();
   }
 
-  /** The reply went another way, and whatever else the call has to say comes too late. */
+  /** The reply is sent as JSON; later notifications are dropped. */
   #dismiss(): void {
     if (this.#over) return;
     this.#end();

@@ -3,16 +3,16 @@ import { badReply } from "../protocol/pair.ts";
 /** One event of a `text/event-stream`. */
 export interface StreamEvent {
   readonly data: string;
-  /** The last event id, of this event or an earlier one; empty if there was none. */
+  /** The last id of the stream, with this event or before it; empty if there was none. */
   readonly id: string;
 }
 
-/** Formats one event. The data must not contain line breaks; JSON without indentation does not. */
+/** Writes one event. The data must not contain line breaks; JSON without indentation has none. */
 export function eventText(data: string, id?: string): string {
   return id === undefined ? `data: ${data}\n\n` : `id: ${id}\ndata: ${data}\n\n`;
 }
 
-/** A comment that readers skip; it keeps the connection alive. */
+/** A comment, which clients skip; it shows that the connection is alive. */
 export const keepAliveText = ": keep-alive\n\n";
 
 const LF = 10;
@@ -21,21 +21,21 @@ const lineBreak = /[\r\n]/g;
 
 /** Parses a stream of events from chunks that may be cut anywhere. */
 export class EventStreamDecoder {
-  /** The id of the last complete event, to resume from. */
+  /** The id of the last whole event, to resume from. */
   lastId: string;
-  /** The server's delay before a reconnect. */
+  /** How long the server wants clients to wait before they reconnect. */
   retryMs: number | undefined;
   readonly #maxLength: number;
-  // A byte order mark is dropped, as the format requires.
+  // A byte order mark is dropped, as the specification says.
   readonly #utf8 = new TextDecoder("utf-8", { fatal: true });
-  /** Parts of an incomplete line; joined once, so that small chunks cost no more. */
+  /** The parts of an incomplete line; joined once, so that small chunks cost no more. */
   #line: string[] = [];
   #data: string[] = [];
   #id: string;
   #length = 0;
   #afterCr = false;
 
-  /** `maxLength` bounds one event in characters; stops an endless event from filling memory. */
+  /** `maxLength` limits one event, in characters, so that an endless one cannot fill memory. */
   constructor(maxLength: number, lastId = "") {
     this.#maxLength = maxLength;
     this.#id = lastId;

@@ -6,7 +6,8 @@ import { abandonCalls, endCalls } from "../protocol/origin-calls.ts";
 import type { Service } from "../protocol/service.ts";
 import type { HeaderRecord } from "./client-exchange.ts";
 import { type EventHost, type EventPeer, type EventSink, eventHeaders } from "./event-peer.ts";
-import type { BodyFault, BodyReader, HttpMessage, HttpTransport } from "./http-message.ts";
+import type { BodyFault, BodyReader, HttpMessage } from "./http-message.ts";
+import { HttpTransport } from "./http-transport.ts";
 import type { Refusal } from "./refusal.ts";
 import type { Recording } from "./replay.ts";
 
@@ -62,12 +63,15 @@ export class Exchange implements EventHost, BodyReader, Linked<Exchange> {
   }
 
   failed(fault: BodyFault): void {
+    if (fault === "overload") {
+      this.#host.service.log.warn({}, "refused a request because all connections buffer too much");
+    }
     this.refuse(this.#host.refusalOf(fault), fault !== "unreadable");
   }
 
   /** Begins a call of a client that takes JSON only; `body` is exactly what was sent, if that is known. */
   begin(body: string | undefined, peer: Peer = unreachablePeer): Origin {
-    this.#transport = this.message.transport(body);
+    this.#transport = new HttpTransport(this.message, body);
     this.origin = new Origin(this.#transport, peer, this.#host.service.limits);
     return this.origin;
   }

@@ -77,7 +77,7 @@ export class StreamSink implements EventSink {
     if (this.#close()) this.#controller.error(new Error("the reader does not read"));
   }
 
-  /** Cuts off a reader that takes nothing of what waits for it. */
+  /** Disconnects a client that reads nothing of what waits for it. */
   #await(): void {
     const { clock, writeTimeoutMs } = this.#limits;
     if (this.#awaiting !== undefined || writeTimeoutMs === 0 || this.bufferedBytes === 0) return;

@@ -1,7 +1,4 @@
-import type { HttpRequestFacts } from "../protocol/seal.ts";
-import type { HeaderRecord } from "./client-exchange.ts";
-import type { HttpTransport } from "./http-message.ts";
-import { type RequestHead, timeoutOf } from "./request-head.ts";
+import type { RequestHead } from "./http-message.ts";
 
 /** Looks headers up when they are asked for; the joined values of a repeated one fit no rule, so it needs no check. */
 export class FetchHead implements RequestHead {
@@ -47,57 +44,5 @@ export class FetchHead implements RequestHead {
 
   get(name: string): string | undefined {
     return this.#request.headers.get(name) ?? undefined;
-  }
-}
-
-/** Computes nothing before it is read. */
-export class FetchTransport implements HttpTransport {
-  readonly kind = "http";
-  readonly #request: Request;
-  readonly #address: (() => string | undefined) | undefined;
-  readonly #body: string | undefined;
-  #headers: Record<string, string> | undefined;
-  #http: HttpRequestFacts | undefined;
-
-  constructor(
-    request: Request,
-    body: string | undefined,
-    address: (() => string | undefined) | undefined,
-  ) {
-    this.#request = request;
-    this.#body = body;
-    this.#address = address;
-  }
-
-  get http(): HttpRequestFacts {
-    if (this.#http === undefined) {
-      const { method, headers, url } = this.#request;
-      const { host, pathname, search } = new URL(url);
-      this.#http = {
-        method,
-        authority: headers.get("host") ?? host,
-        target: pathname + search,
-        body: this.#body,
-        signReply: undefined,
-      };
-    }
-    return this.#http;
-  }
-
-  signature(status: number, body: string): HeaderRecord | undefined {
-    return this.#http?.signReply?.(status, body);
-  }
-
-  get headers(): HttpTransport["headers"] {
-    this.#headers ??= Object.fromEntries(this.#request.headers);
-    return this.#headers;
-  }
-
-  get remoteAddress(): string | undefined {
-    return this.#address?.();
-  }
-
-  get timeoutMs(): number | undefined {
-    return timeoutOf(this.#request.headers.get("timeout-ms"));
   }
 }

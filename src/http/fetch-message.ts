@@ -2,14 +2,8 @@ import { BodyBytes, countedFromBytes } from "./body-bytes.ts";
 import { chunksOf, type HeaderRecord } from "./client-exchange.ts";
 import type { EventSink } from "./event-peer.ts";
 import { StreamSink } from "./fetch-event-sink.ts";
-import { FetchHead, FetchTransport } from "./fetch-head.ts";
-import type {
-  BodyFault,
-  BodyReader,
-  HttpMessage,
-  HttpTransport,
-  MessageLimits,
-} from "./http-message.ts";
+import { FetchHead } from "./fetch-head.ts";
+import type { BodyFault, BodyReader, HttpMessage, MessageLimits } from "./http-message.ts";
 
 const jsonHeaders = { "content-type": "application/json" };
 const jsonReply: ResponseInit = { headers: jsonHeaders };
@@ -23,7 +17,10 @@ export interface Responder {
 /** One request of a runtime whose servers are functions from `Request` to `Response`. */
 export class FetchMessage implements HttpMessage {
   readonly head: FetchHead;
+  readonly connection = undefined;
+  readonly certificate = undefined;
   isAnswered = false;
+  #headers: Record<string, string> | undefined = undefined;
   readonly #request: Request;
   readonly #limits: MessageLimits;
   readonly #responder: Responder;
@@ -44,6 +41,20 @@ export class FetchMessage implements HttpMessage {
 
   get url(): string {
     return this.#request.url;
+  }
+
+  get headers(): Record<string, string> {
+    this.#headers ??= Object.fromEntries(this.#request.headers);
+    return this.#headers;
+  }
+
+  get target(): string {
+    const { pathname, search } = new URL(this.#request.url);
+    return pathname + search;
+  }
+
+  get remoteAddress(): string | undefined {
+    return this.#address?.();
   }
 
   get isGone(): boolean {
@@ -79,10 +90,6 @@ export class FetchMessage implements HttpMessage {
 
   inTurn(run: () => void): void {
     run();
-  }
-
-  transport(body: string | undefined): HttpTransport {
-    return new FetchTransport(this.#request, body, this.#address);
   }
 
   send(status: number, text: string, headers: HeaderRecord | undefined): void {

@@ -1,14 +1,40 @@
 import type { Clock } from "../protocol/clock.ts";
 import type { WireBuffers } from "../protocol/memory-bounds.ts";
-import type { Transport } from "../protocol/origin.ts";
+import type { PeerCertificate, Transport } from "../protocol/origin.ts";
+import type { Service } from "../protocol/service.ts";
 import type { HeaderRecord } from "./client-exchange.ts";
 import type { EventSink } from "./event-peer.ts";
-import type { RequestHead } from "./request-head.ts";
+
+/** What a request says before its body; header values as they arrived. */
+export interface RequestHead {
+  readonly method: string | undefined;
+  readonly host: string | undefined;
+  readonly origin: string | undefined;
+  /** `Sec-Fetch-Site`, which browsers send. */
+  readonly site: string | undefined;
+  readonly contentType: string | undefined;
+  readonly contentEncoding: string | undefined;
+  readonly contentLength: string | undefined;
+  readonly accept: string | undefined;
+  /** Whether a header that must be unique is repeated. */
+  readonly isAmbiguous: boolean;
+  /** Any header by its name in lower case; the values of a repeated one are joined by ", ". */
+  get(name: string): string | undefined;
+}
 
 /** One HTTP request and its response, as Node (`NodeMessage`) or `fetch` (`FetchMessage`) has them. */
 export interface HttpMessage {
   readonly head: RequestHead;
   readonly url: string;
+  /** All headers, by their names in lower case. */
+  readonly headers: Transport["headers"];
+  /** Path and query as the client sent them. */
+  readonly target: string;
+  /** Identifies the connection, if the platform shows it. */
+  readonly connection: object | undefined;
+  readonly remoteAddress: string | undefined;
+  /** The client's certificate, if the connection is TLS and asked for it. */
+  readonly certificate: PeerCertificate | undefined;
   /** Whether a response was begun, here or by other code such as a middleware that watches the time. */
   readonly isAnswered: boolean;
   /** Whether the client has disconnected. */
@@ -17,8 +43,6 @@ export interface HttpMessage {
   read(reader: BodyReader): void;
   /** Runs what answers a request without a body, after the earlier requests of the connection were answered. */
   inTurn(run: () => void): void;
-  /** `body` is exactly what was sent, if that is known. */
-  transport(body: string | undefined): HttpTransport;
   /** Sends JSON, or no body if the text is empty; throws if a header is invalid. */
   send(status: number, text: string, headers: HeaderRecord | undefined): void;
   /** Sends a response while the body still arrives; its headers should close the connection. */
@@ -28,12 +52,6 @@ export interface HttpMessage {
   /** Runs when the connection of the response closes, or soon if it has. */
   onClose(run: () => void): void;
   offClose(run: () => void): void;
-}
-
-/** Where a call came from, and what signs the reply to it. */
-export interface HttpTransport extends Transport {
-  /** The headers that sign a reply; undefined unless the request was verified. */
-  signature(status: number, body: string): HeaderRecord | undefined;
 }
 
 /** Why a body was not read to its end. */
@@ -53,4 +71,16 @@ export interface MessageLimits {
   readonly buffers: WireBuffers;
   /** How long a client may read nothing of what was sent to it; 0 waits for ever. */
   readonly writeTimeoutMs: number;
+}
+
+/** How long a client may read nothing of what was sent to it. */
+export const defaultWriteTimeoutMs = 10_000;
+
+export function messageLimits(
+  { limits, running }: Pick<Service, "limits" | "running">,
+  writeTimeoutMs: number = defaultWriteTimeoutMs,
+  clock: Clock = running.clock,
+): MessageLimits {
+  const { maxMessageBytes } = limits;
+  return { clock, maxMessageBytes, buffers: running.buffers, writeTimeoutMs };
 }

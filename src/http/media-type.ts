@@ -1,4 +1,4 @@
-/** The types under which JSON-RPC is sent, whole: a browser sends `text/plain; application/json` unasked. */
+/** The media types of JSON-RPC, matched as a whole: browsers send `text/plain; application/json` without a preflight. */
 const jsonType = /^application\/(?:json|json-rpc|jsonrequest)[ \t]*(?:;(.*))?$/i;
 const parameter =
   /[ \t]*([\w!#$%&'*+.^`|~-]+)=(?:([\w!#$%&'*+.^`|~-]+)|"((?:[^"\\]|\\.)*)")[ \t]*(?:;|$)/y;
@@ -10,7 +10,7 @@ export function isJsonType(contentType: string | undefined): boolean {
   return whole !== undefined && isUtf8(parameters);
 }
 
-/** Whether the parameters are well-formed and name no charset but UTF-8. */
+/** Whether the parameters are well-formed, with no charset other than UTF-8. */
 function isUtf8(parameters: string): boolean {
   const text = parameters.trim();
   let at = 0;
@@ -25,13 +25,11 @@ function isUtf8(parameters: string): boolean {
   return true;
 }
 
-/** How a caller takes its reply. */
+/** What a client accepts as a reply. */
 export type ReplyForm =
-  /** As JSON. */
   | "json"
-  /** As JSON, or as events when there is something to say before the reply. */
+  /** JSON, or events if items or progress come before the reply. */
   | "either"
-  /** As events. */
   | "events";
 
 export function replyForm(accept: string | undefined): ReplyForm {
@@ -52,7 +50,7 @@ export function replyForm(accept: string | undefined): ReplyForm {
     if (name === "text/event-stream") events = true;
     else if (name === "*/*" || name === "application/*" || isJsonType(name)) json = true;
   }
-  // Who takes anything did not ask for events.
+  // A client that takes anything did not ask for events.
   if (!events) return "json";
   return json ? "either" : "events";
 }

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from "node:http";
-import type { RequestHead } from "./request-head.ts";
+import type { RequestHead } from "./http-message.ts";
 
 /**
  * Reads the few headers that every request is checked by from their raw form; building the object
@@ -46,7 +46,7 @@ export class NodeHead implements RequestHead {
           break;
       }
     }
-    // HTTP/2 has another name for it.
+    // The name of the header in HTTP/2.
     this.host ??= request.headers[":authority"] as string | undefined;
   }
 
@@ -55,7 +55,14 @@ export class NodeHead implements RequestHead {
   }
 
   get(name: string): string | undefined {
-    return rawHeader(this.#request, name);
+    const raw = this.#request.rawHeaders;
+    let found: string | undefined;
+    for (let i = 0; i < raw.length; i += 2) {
+      const each = raw[i] as string;
+      if (each.length !== name.length || (each !== name && each.toLowerCase() !== name)) continue;
+      found = found === undefined ? raw[i + 1] : `${found}, ${raw[i + 1]}`;
+    }
+    return found;
   }
 
   #read6(name: string, value: string): void {
@@ -71,15 +78,4 @@ export class NodeHead implements RequestHead {
     if (name === "content-length") this.contentLength = value;
     else if (name === "sec-fetch-site") this.site = value;
   }
-}
-
-/** Finds a header by its name in lower case; the values of a repeated one are joined. */
-export function rawHeader({ rawHeaders: raw }: IncomingMessage, name: string): string | undefined {
-  let found: string | undefined;
-  for (let i = 0; i < raw.length; i += 2) {
-    const each = raw[i] as string;
-    if (each.length !== name.length || (each !== name && each.toLowerCase() !== name)) continue;
-    found = found === undefined ? raw[i + 1] : `${found}, ${raw[i + 1]}`;
-  }
-  return found;
 }

@@ -1,12 +1,18 @@
-import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from "node:http";
+import type {
+  IncomingHttpHeaders,
+  IncomingMessage,
+  OutgoingHttpHeaders,
+  ServerResponse,
+} from "node:http";
 import { decodeUtf8 } from "../framing/utf8.ts";
+import type { PeerCertificate } from "../protocol/origin.ts";
+import { peerCertificate } from "../streams/peer-certificate.ts";
 import { BodyBytes } from "./body-bytes.ts";
 import type { HeaderRecord } from "./client-exchange.ts";
 import type { EventSink } from "./event-peer.ts";
-import type { BodyReader, HttpMessage, HttpTransport, MessageLimits } from "./http-message.ts";
+import type { BodyReader, HttpMessage, MessageLimits } from "./http-message.ts";
 import { NodeEventSink, whenClosed } from "./node-event-sink.ts";
 import { NodeHead } from "./node-head.ts";
-import { NodeTransport } from "./node-transport.ts";
 import { inTurn } from "./pipeline.ts";
 import { countUnread } from "./unread-reply.ts";
 
@@ -39,6 +45,27 @@ export class NodeMessage implements HttpMessage {
     this.#response = response;
     this.#limits = limits;
     this.#awaitsContinue = awaitsContinue;
+  }
+
+  get headers(): IncomingHttpHeaders {
+    return this.#request.headers;
+  }
+
+  get target(): string {
+    // Frameworks remove from `url` the path that they were mounted at.
+    return (this.#request as { originalUrl?: string }).originalUrl ?? this.url;
+  }
+
+  get connection(): object {
+    return this.#request.socket;
+  }
+
+  get remoteAddress(): string | undefined {
+    return this.#request.socket.remoteAddress;
+  }
+
+  get certificate(): PeerCertificate | undefined {
+    return peerCertificate(this.#request.socket);
   }
 
   get isAnswered(): boolean {
@@ -79,10 +106,6 @@ export class NodeMessage implements HttpMessage {
 
   inTurn(run: () => void): void {
     inTurn(this.#request, this.#response, this.#limits.buffers, run);
-  }
-
-  transport(body: string | undefined): HttpTransport {
-    return new NodeTransport(this.#request, body);
   }
 
   send(status: number, text: string, headers: HeaderRecord | undefined): void {

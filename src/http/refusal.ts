@@ -9,7 +9,7 @@ import type { ErrorObject } from "../protocol/message.ts";
 import type { Origin } from "../protocol/origin.ts";
 import { errorText } from "../protocol/serialize.ts";
 
-/** A request that no method sees: its status, and a JSON-RPC error without an id as the body. */
+/** The response to a request that reaches no method: a status, and a JSON-RPC error without an id as the body. */
 export interface Refusal {
   readonly status: number;
   readonly body: string;
@@ -25,18 +25,18 @@ export function refusal(
   return headers === undefined ? { status, body } : { status, body, headers };
 }
 
-export const badRequest: Refusal = refusal(
-  400,
-  invalidRequest("this is not a proper HTTP request"),
-);
+export const badRequest: Refusal = refusal(400, invalidRequest("this is not a valid HTTP request"));
 export const notFound: Refusal = refusal(
   404,
   invalidRequest({ ran: false, reason: "not-found", details: "there is nothing at this path" }),
 );
-export const streamGone: Refusal = refusal(404, invalidRequest("there is no such stream any more"));
+export const streamGone: Refusal = refusal(
+  404,
+  invalidRequest("this stream does not exist any more"),
+);
 export const methodNotAllowed: Refusal = refusal(
   405,
-  invalidRequest("calls are sent with the HTTP method POST"),
+  invalidRequest("calls must be sent with the HTTP method POST"),
   { allow: "POST, OPTIONS" },
 );
 export const notAStream: Refusal = refusal(
@@ -56,11 +56,11 @@ export const unsupportedEncoding: Refusal = refusal(
 );
 export const upgradeRequired: Refusal = refusal(
   426,
-  invalidRequest("this server takes no WebSocket connections"),
+  invalidRequest("this server does not accept WebSocket connections"),
 );
 export const headersTooLarge: Refusal = refusal(431, invalidRequest("the headers are too long"));
 export const busy: Refusal = refusal(503, serverBusy, serverBusy.headers);
-/** The connections of the server buffer too much, and this one of the largest parts. */
+/** For a request whose body still arrives, if the connections of the server buffer too much. */
 export const bufferedTooMuch: Refusal = refusal(503, serverBusy, {
   ...serverBusy.headers,
   connection: "close",
@@ -71,7 +71,7 @@ export function forbidden(sentence: string): Refusal {
   return refusal(403, invalidRequest(sentence));
 }
 
-/** A reply has the status 200 unless its error asks for another, such as 401 or 429. */
+/** The status of a reply is 200 unless its error has another, such as 401 or 429. */
 export function statusOf(error: ErrorObject | undefined): number {
   const status = (error as RpcErrorOptions | undefined)?.status;
   return status !== undefined && Number.isInteger(status) && status >= 400 && status <= 599
@@ -79,7 +79,7 @@ export function statusOf(error: ErrorObject | undefined): number {
     : 200;
 }
 
-/** What is sent beside a reply: what middleware added to it, and what its error asks for. */
+/** The headers of a reply: those that middleware added, and those of its error. */
 export function replyHeaders(
   { lastError, replyHeaders }: Origin,
   status: number,
@@ -90,7 +90,7 @@ export function replyHeaders(
     : { ...replyHeaders, ...own };
 }
 
-/** The answer to somebody whom the service does not let in. */
+/** The response to a client that the service does not admit. */
 export function refusedBy(error: ErrorObject & RpcErrorOptions): Refusal {
   return refusal(error.status ?? 403, error, error.headers);
 }

@@ -4,17 +4,17 @@ import type { EventPeer, EventSink } from "./event-peer.ts";
 import { eventText } from "./event-stream.ts";
 
 export interface ReplayOptions {
-  /** Most events kept of a stream; a reader that missed more cannot go on. @default 1000 */
+  /** Most events kept of a stream; a client that missed more cannot resume it. @default 1000 */
   readonly maxEvents?: number;
-  /** Most characters kept of a stream. @default 1 MiB */
+  /** Most characters kept of a stream; limits memory. @default 1 MiB */
   readonly maxLength?: number;
-  /** Most streams that can be resumed; those beyond are sent without ids. @default 100 */
+  /** Most streams that can be resumed at the same time; further ones are sent without ids. @default 100 */
   readonly maxStreams?: number;
-  /** How long a stream can be read again after its end. @default 60000 */
+  /** How long a stream can still be resumed after its end. @default 60000 */
   readonly keepMs?: number;
 }
 
-/** The last events of streams, for readers whose connection broke. */
+/** The last events of streams, for clients whose connection broke. */
 export class ReplayStore {
   readonly #recordings = new Map<string, Recording>();
   readonly #clock: Clock;
@@ -31,7 +31,7 @@ export class ReplayStore {
     this.#limits = { maxEvents, maxLength, maxStreams, keepMs };
   }
 
-  /** Undefined when too many streams are open; the credential is what the reader must show again. */
+  /** Undefined if too many streams are open; the client must send the same credential to resume. */
   record(credential: string | undefined): Recording | undefined {
     if (this.#recordings.size >= this.#limits.maxStreams) this.#dropOldestFinished();
     if (this.#recordings.size >= this.#limits.maxStreams) return undefined;
@@ -45,8 +45,8 @@ export class ReplayStore {
   }
 
   /**
-   * The stream that an event id comes from, and the number of that event. Undefined for ids that were
-   * never given or were given to somebody else.
+   * Finds the stream of an event id, and the number of that event. Undefined if the id is unknown or
+   * belongs to another client.
    */
   find(
     eventId: string,
@@ -67,7 +67,7 @@ export class ReplayStore {
   }
 }
 
-/** Where a recording is kept. */
+/** The store, as a recording sees it. */
 interface Place {
   drop(): void;
   later(run: () => void): Timer;
@@ -76,12 +76,12 @@ interface Place {
 /** The last events of one stream. */
 export class Recording {
   readonly credential: string | undefined;
-  /** Whom a reader that comes back listens to. */
+  /** The peer that a resuming client is attached to. */
   peer: EventPeer | undefined = undefined;
   /** Where the call came from. */
   origin: Origin | undefined = undefined;
   finished = false;
-  /** Whoever found it before finds that it reaches nowhere. */
+  /** From now on it cannot be resumed, even by a request that has found it. */
   #dropped = false;
   #owner: string | undefined;
   readonly #key: string;
@@ -105,17 +105,17 @@ export class Recording {
     this.#store = store;
   }
 
-  /** Who made the call, where somebody was known to. */
+  /** The id of the principal that made the call, if there is one. */
   get owner(): string | undefined {
     return this.origin === undefined ? this.#owner : this.origin.principal?.id;
   }
 
-  /** Comes before the first event: how soon to come back, and with which id. */
+  /** Comes before the first event: when to reconnect, and with which id. */
   prelude(form: { readonly primes?: boolean }): string {
     return `retry: 1000\nid: ${this.#key}.0\n${form.primes === true ? "data: \n" : ""}\n`;
   }
 
-  /** Keeps an event and gives its text. */
+  /** Keeps an event and returns it as sent. */
   add(data: string): string {
     const event = eventText(data, `${this.#key}.${this.#first + this.#events.length}`);
     this.#events.push(event);
@@ -128,13 +128,13 @@ export class Recording {
     return event;
   }
 
-  /** Whether everything after that event is still here. */
+  /** Whether everything after that event is still kept. */
   reaches(after: number): boolean {
     if (this.#dropped) return false;
     return after >= this.#first - 1 && after < this.#first + this.#events.length;
   }
 
-  /** Sends what came after that event, and leaves the sink with the call if it still runs. */
+  /** Sends what came after that event, and attaches the sink to the call if it still runs. */
   replay(after: number, sink: EventSink): void {
     for (const event of this.#events.slice(after - this.#first + 1)) sink.write(event);
     if (this.finished) sink.end();
@@ -143,14 +143,14 @@ export class Recording {
 
   finish(): void {
     this.finished = true;
-    // The request and all that hangs on it need not be kept as long as the events.
+    // The request and what it refers to need not be kept as long as the events.
     this.#owner = this.owner;
     this.origin = undefined;
     this.peer = undefined;
     this.#expiry = this.#store.later(() => this.drop());
   }
 
-  /** Its reader will not come back. */
+  /** The client will not resume it. */
   abandon(): void {
     this.peer?.letGo();
     this.drop();
@@ -158,7 +158,7 @@ export class Recording {
 
   drop(): void {
     this.#dropped = true;
-    // Else it would keep the events in memory that had to make place for others.
+    // The timer would keep the dropped events in memory.
     this.#expiry?.cancel();
     this.#store.drop();
   }

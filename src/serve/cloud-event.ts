@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from "node:http";
 import { decodeUtf8 } from "../framing/utf8.ts";
 import { parseJson } from "../protocol/json-text.ts";
 
-/** An event as cloudevents.io describes it, with whatever extensions it has. */
+/** An event as specified at cloudevents.io, with its extensions. */
 export interface CloudEvent {
   readonly specversion: string;
   readonly id: string;
@@ -17,7 +17,7 @@ export interface CloudEvent {
 
 const required = ["id", "source", "type"] as const;
 
-/** The events of a request in any of the three forms, or one sentence on what is wrong with it. */
+/** The events of a request in any of the three forms, or what is wrong with it. */
 export function eventsOf(
   headers: IncomingHttpHeaders,
   body: string | undefined,
@@ -26,19 +26,19 @@ export function eventsOf(
   const type = mediaType(headers["content-type"]);
   if (type === "application/cloudevents+json") return fromEnvelopes(parseJson(body), false);
   if (type === "application/cloudevents-batch+json") return fromEnvelopes(parseJson(body), true);
-  if (type.startsWith("application/cloudevents")) return `the format ${type} is not understood`;
+  if (type.startsWith("application/cloudevents")) return `the format ${type} is not supported`;
   if (headers["ce-specversion"] !== undefined) return fromHeaders(headers, type, body);
-  return "this is no CloudEvent: it has neither the content type of one nor the header ce-specversion";
+  return "this is not a CloudEvent: it has neither the content type of one nor the header ce-specversion";
 }
 
 /** In the structured form the body is the event. */
 function fromEnvelopes(value: unknown, isBatch: boolean): readonly CloudEvent[] | string {
   if (value === undefined) return "the body must be JSON";
-  if (isBatch && !Array.isArray(value)) return "a batch of events is an array";
+  if (isBatch && !Array.isArray(value)) return "a batch of events must be an array";
   const events: CloudEvent[] = [];
   for (const entry of isBatch ? (value as unknown[]) : [value]) {
     if (typeof entry !== "object" || entry === null || Array.isArray(entry)) {
-      return "an event is an object";
+      return "an event must be an object";
     }
     const { data_base64: encoded, ...rest } = entry as Record<string, unknown>;
     const fault = faultOf(rest);
@@ -50,11 +50,11 @@ function fromEnvelopes(value: unknown, isBatch: boolean): readonly CloudEvent[] 
   return events;
 }
 
-/** An event whose data came as the base64 of its bytes, in the shape that it has in the other forms. */
+/** Decodes data_base64, so that the event looks as in the other forms. */
 function withDecoded(event: Record<string, unknown>, encoded: unknown): object | string {
-  if ("data" in event) return "an event has data or data_base64, not both";
+  if ("data" in event) return "an event must not have both data and data_base64";
   const bytes = Buffer.from(typeof encoded === "string" ? encoded : "", "base64");
-  // Buffer skips whatever is no base64.
+  // Buffer skips invalid characters.
   if (bytes.toString("base64") !== encoded) return "data_base64 must be base64";
   const text = decodeUtf8(bytes, 0, bytes.length);
   if (text === undefined) return "the bytes in data_base64 must be UTF-8";
@@ -70,7 +70,7 @@ function fromHeaders(
 ): readonly CloudEvent[] | string {
   const attributes: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(headers)) {
-    // Data is no attribute, and comes in the body.
+    // Data is not an attribute; it is the body.
     if (name.startsWith("ce-") && name !== "ce-data" && typeof value === "string") {
       attributes[name.slice(3)] = unescaped(value);
     }
@@ -82,7 +82,7 @@ function fromHeaders(
   return typeof event === "string" ? event : [event as CloudEvent];
 }
 
-/** What is not JSON by its media type is text; no type stands for JSON. */
+/** Data is a string if its media type is not JSON; without a type it is JSON. */
 function withData(event: object, type: string, text: string): object | string {
   if (text === "") return event;
   const isJson = type === "" || /^application\/(.+\+)?json$/.test(type);
@@ -98,14 +98,16 @@ function faultOf(attributes: Readonly<Record<string, unknown>>): string | undefi
     const value = attributes[name];
     return typeof value !== "string" || value === "";
   });
-  return missing === undefined ? undefined : `the attribute "${missing}" must be a text`;
+  return missing === undefined
+    ? undefined
+    : `the attribute "${missing}" must be a string that is not empty`;
 }
 
 function mediaType(contentType = ""): string {
   return (contentType.split(";")[0] ?? "").trim().toLowerCase();
 }
 
-/** Headers hold ASCII; the rest is escaped in them by percent signs. */
+/** Headers are ASCII; other characters are percent-encoded. */
 function unescaped(value: string): string {
   try {
     return decodeURIComponent(value);

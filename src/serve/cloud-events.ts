@@ -1,6 +1,6 @@
 /** Deliveries of CloudEvents, such as Dapr's, as calls of methods. @module callwire/cloudevents */
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { defaultWriteTimeoutMs } from "../http/event-peer.ts";
+import { messageLimits } from "../http/http-message.ts";
 import { NodeMessage } from "../http/node-message.ts";
 import { ErrorCode } from "../protocol/errors.ts";
 import type { Params } from "../protocol/message.ts";
@@ -11,31 +11,31 @@ import { type CloudEvent, eventsOf } from "./cloud-event.ts";
 
 export type { CloudEvent } from "./cloud-event.ts";
 
-/** Which events of a broker go to which method. */
+/** The events of a topic, and the method that they call. */
 export interface EventSubscription {
   /** The name of Dapr's component. */
   readonly pubsub: string;
   readonly topic: string;
   /** Called once for each event. */
   readonly method: string;
-  /** Where Dapr puts what could not be delivered. */
+  /** Where Dapr puts events that could not be delivered. @default nowhere */
   readonly deadLetterTopic?: string;
 }
 
 export interface CloudEventsOptions {
-  /** What `/dapr/subscribe` asks Dapr for. Where there are some, events reach these methods only, and what `methodOf` chooses. */
+  /** The answer to `/dapr/subscribe`. If there are any, events reach only these methods, and those that `methodOf` returns. @default none */
   readonly subscriptions?: readonly EventSubscription[];
-  /** Where events are delivered; below it, the method is in the path. @default "/events" */
+  /** Where events are delivered; below it, the rest of the path is the method. @default "/events" */
   readonly path?: string;
-  /** The method of an event that was delivered at the path itself, any that the service has. @default the event's type */
+  /** The method for an event delivered at the path itself; it may be any of the service. @default the event's type */
   readonly methodOf?: (event: CloudEvent) => string;
-  /** Makes the params of the call from an event. @default the event's data where it is an object or an array, else the data as the only param */
+  /** The params of the call. @default the event's data if it is an object or an array, otherwise the data as the only param */
   readonly paramsOf?: (event: CloudEvent) => Params;
 }
 
 /**
- * Handlers for the `mounts` of `serveHttp`. A delivery is answered when its method is done: taken,
- * dropped where no repetition could help, or refused so that the broker tries again.
+ * Handlers for the `mounts` of `serveHttp`. A delivery is answered when its method has finished: as a
+ * success, as one to drop because a retry cannot help, or as one that the broker should retry.
  * @example
  * ```ts
  * import { createServer } from "callwire";
@@ -54,7 +54,7 @@ export function cloudEvents(
   const { path = "/events", subscriptions = [] } = options;
   const { paramsOf = dataAsParams } = options;
   const listed = new Set(subscriptions.map(({ method }) => method));
-  /** Whoever publishes must not choose among all methods where only some were asked for. */
+  /** Publishers must not reach other methods than those with a subscription, if there are any. */
   const isOffered = (method: string): boolean =>
     !method.startsWith("rpc.") && (listed.size === 0 || listed.has(method));
   const below = `${path}/`;
@@ -77,8 +77,8 @@ export function cloudEvents(
       if (chosen === undefined && !isOffered(method)) return "DROP";
       return await run(service, method, paramsOf(event), event, request);
     } catch (err) {
-      // An option threw, or what it gave has no form in JSON, such as data of a thousand levels.
-      service.log.error({ err, event: event.id }, "an event could not become a call");
+      // An option threw, or its result cannot be written as JSON, such as data of a thousand levels.
+      service.log.error({ err, event: event.id }, "could not convert an event to a call");
       return "RETRY";
     }
   };
@@ -94,9 +94,7 @@ export function cloudEvents(
     }
     const named = methodIn(request.url ?? "", below);
     const { maxMessageBytes } = service.limits;
-    const { buffers, clock } = service.running;
-    const limits = { clock, buffers, maxMessageBytes, writeTimeoutMs: defaultWriteTimeoutMs };
-    const message = new NodeMessage(request, response, limits);
+    const message = new NodeMessage(request, response, messageLimits(service));
     const take = (text: string | undefined): void => {
       const events = eventsOf(request.headers, text);
       if (typeof events === "string") {
@@ -132,7 +130,7 @@ export function cloudEvents(
 /** What a broker is to do with an event. */
 type Outcome = "SUCCESS" | "DROP" | "RETRY";
 
-/** So many at a time: one delivery may hold thousands, and must leave room for other calls to run. */
+/** Handles a limited number at the same time: one delivery may hold thousands, and other calls must run too. */
 async function handleAll(
   events: readonly CloudEvent[],
   atOnce: number,
@@ -147,7 +145,7 @@ async function handleAll(
   return outcomes;
 }
 
-/** What is wrong with the event itself stays wrong however often it comes. */
+/** Errors of the event itself, which a retry cannot fix. */
 const lasting: ReadonlySet<number> = new Set([
   ErrorCode.InvalidRequest,
   ErrorCode.MethodNotFound,
@@ -161,11 +159,11 @@ async function run(
   event: CloudEvent,
   request: IncomingMessage,
 ): Promise<Outcome> {
-  // Ids of events may be of any length, those of calls may not.
+  // Ids of events may have any length, but ids of calls may not.
   const id = event.id.slice(0, service.limits.maxIdLength);
   const text = JSON.stringify({ jsonrpc: "2.0", method, params, id });
   const origin = new Origin(transportOf(event, request));
-  // A method that has done its work must not do it again for what it returns.
+  // A result that cannot be sent must not make the broker retry a call that has run.
   origin.dropsResults = true;
   const reply = await service.receive(text, origin);
   const { error } = JSON.parse(reply ?? "{}") as { error?: { code: number; message: string } };
@@ -173,15 +171,15 @@ async function run(
   const outcome = lasting.has(error.code) ? "DROP" : "RETRY";
   service.log.warn(
     { method, event: event.id, code: error.code, outcome },
-    "an event was not taken",
+    "an event was not handled",
   );
   return outcome;
 }
 
-/** The attributes of an event are headers, as in the binary form, whatever form it came in. */
+/** Gives the attributes of an event as headers, as in the binary form, whatever form it has. */
 function transportOf(event: CloudEvent, { headers, socket }: IncomingMessage): Transport {
   const { data: _, traceparent, tracestate, ...attributes } = event;
-  // A header of the delivery is no attribute of an event that has none of the name.
+  // A "ce-" header of the delivery must not appear as an attribute that the event does not have.
   const others = Object.entries(headers).filter(([name]) => !name.startsWith("ce-"));
   const own = Object.entries(attributes).flatMap(([name, value]) =>
     isSimple(value) ? [[`ce-${name}`, `${value}`]] : [],
@@ -197,12 +195,12 @@ function transportOf(event: CloudEvent, { headers, socket }: IncomingMessage): T
   };
 }
 
-/** An attribute is a text, a number or a truth value; what else stands there is no attribute. */
+/** Attributes are strings, numbers or booleans; other values are ignored. */
 function isSimple(value: unknown): value is string | number | boolean {
   return typeof value === "string" || typeof value === "number" || typeof value === "boolean";
 }
 
-/** Brokers that know no Dapr go by the status alone. */
+/** Brokers other than Dapr only look at the status. */
 function conclude(response: ServerResponse, outcomes: readonly Outcome[]): void {
   const retry = outcomes.includes("RETRY");
   const dropped = outcomes.length > 0 && outcomes.every((outcome) => outcome === "DROP");

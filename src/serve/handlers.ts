@@ -4,12 +4,12 @@ import type { Log } from "../protocol/log.ts";
 import { isThenable } from "../protocol/message.ts";
 import type { NodeHandler } from "../transports/http/node-handler.ts";
 
-/** Handlers of requests by path; one at a path that ends with a slash has all that is below it. */
+/** Handlers of requests by path; one at a path that ends with a slash gets all requests below it. */
 export class Handlers {
   readonly #exact = new Map<string, NodeHandler>();
   /** Longest first, so that the nearest one answers. */
   readonly #below: [path: string, handler: NodeHandler][] = [];
-  /** What was handed over and is not done. */
+  /** Responses that have not ended. */
   readonly #open = new Set<ServerResponse>();
   readonly #log: Log;
 
@@ -29,7 +29,7 @@ export class Handlers {
   run(handler: NodeHandler, request: IncomingMessage, response: ServerResponse): void {
     this.#open.add(response);
     whenClosed(response, () => this.#open.delete(response));
-    // One that throws, or that is asynchronous and rejects, fails its own request and not the process.
+    // A handler that throws or rejects fails its own request, not the process.
     const failed = (error: unknown): void => {
       this.#log.error({ err: error }, "a handler failed");
       if (response.headersSent) response.destroy();
@@ -43,7 +43,7 @@ export class Handlers {
     }
   }
 
-  /** Resolves when nobody waits for the beginning of an answer, nor for a call that a handler knows of. */
+  /** Resolves when every response has begun, and the handlers have no calls running. */
   async idle(): Promise<void> {
     const waiting = [...this.#open].filter(({ headersSent }) => !headersSent);
     const known = [...this.#exact.values(), ...this.#below.map(([, handler]) => handler)];

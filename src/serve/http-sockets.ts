@@ -5,10 +5,10 @@ import { type Clock, settledOrTimeout } from "../protocol/clock.ts";
 import type { Watches } from "../protocol/watch.ts";
 import { rawRefusal, responseOn } from "./raw-refusal.ts";
 
-/** How long a client may take to close its side of a connection that nothing more comes over. */
+/** How long a client may take to close its side of a connection that the server has ended. */
 const lingerMs = 250;
 
-/** The connections that speak HTTP. Tells those who watch how many they are. */
+/** The connections that carry HTTP, which it reports to watches. */
 export class HttpSockets {
   readonly #watch: Watches | undefined;
   readonly #open = new Set<Duplex>();
@@ -22,14 +22,14 @@ export class HttpSockets {
     server.on(event, (socket: Duplex) => this.#opened(socket));
   }
 
-  /** It closed, or speaks something else from here on. */
+  /** It has closed, or was upgraded. */
   left(socket: Duplex): void {
     if (this.#open.delete(socket)) this.#watch?.connection("http", -1);
   }
 
   /**
-   * Closes those that wait for a request, with the answer that it would get. One may be on its way, and its
-   * client could not tell a connection that was closed before it from one that broke while its call ran.
+   * Closes idle connections with the response that a request would get. A request may be on its way, and its
+   * client could not distinguish a connection closed before it from one that broke while its call ran.
    */
   async dismissIdle(clock: Clock): Promise<void> {
     const idle = [...this.#open].filter((socket) => socket.writable && !responseOn(socket));
@@ -40,7 +40,7 @@ export class HttpSockets {
   }
 
   #opened(socket: Duplex): void {
-    // A socket whose upgrade is ignored is announced a second time.
+    // A socket whose upgrade is ignored is emitted a second time.
     if (this.#open.has(socket)) return;
     this.#open.add(socket);
     this.#watch?.connection("http", 1);

@@ -36,7 +36,7 @@ export type { ServeHttpOptions } from "./http-options.ts";
 export { type PlaygroundOptions, playgroundHandler } from "./playground.ts";
 
 /**
- * Serves a service at a path of an HTTP server of its own.
+ * Starts an HTTP server for a service.
  * @example
  * ```ts
  * import { serveHttp } from "callwire/http/node";
@@ -51,7 +51,7 @@ export async function serveHttp(
   options: ServeHttpOptions = {},
 ): Promise<HttpServer> {
   if (typeof service?.receive !== "function" || service.running === undefined) {
-    throw new TypeError("serveHttp takes a server: serveHttp(createServer(methods))");
+    throw new TypeError("serveHttp needs a server: serveHttp(createServer(methods))");
   }
   const server = new HttpServer(service, options);
   await server.listen();
@@ -63,27 +63,27 @@ interface Mount {
   readonly upgrade: UpgradeHandler | undefined;
 }
 
-/** By the endpoint of the same path. */
+/** The endpoint at the same path has checked them. */
 const judgedBefore = { hosts: "any", origins: () => true } as const;
-/** How long requests that are still arriving may hold up the end once nothing runs. */
+/** How long requests that are still arriving may delay closing after the last call. */
 const arrivalMs = 1_000;
-/** How long the last replies may take to leave. */
-const farewellMs = 250;
+/** How long the last replies may take to be sent. */
+const lastRepliesMs = 250;
 
-/** An HTTP server that listens, and the services on it. */
+/** An HTTP server and the services on it. */
 export class HttpServer implements AsyncDisposable {
-  /** Node's own server, for whatever this one does not do. */
+  /** Node's own server, for anything that this one does not do. */
   readonly server: Server;
   readonly #service: Service;
   readonly #options: ServeHttpOptions;
   readonly #path: string;
   readonly #routes = new Map<string, Mount>();
   readonly #upgrades = new Map<string, Mount>();
-  /** Judges requests for handlers; they are addressed as the service is. */
+  /** Checks requests for handlers, by the Host and Origin of the service. */
   readonly #guard: EndpointRules;
   readonly #handlers: Handlers;
   readonly #playground: Playground | undefined;
-  /** Also those that the server itself does not close: WebSockets, and who never gets through a TLS handshake. */
+  /** All sockets, including those that Node's server does not close: WebSockets, and unfinished TLS handshakes. */
   readonly #accepted = new Set<Duplex>();
   readonly #sockets: HttpSockets;
   readonly #counts: ConnectionCounts;
@@ -99,7 +99,8 @@ export class HttpServer implements AsyncDisposable {
     this.#guard = this.#mount(path, service).rules;
     this.#handlers = new Handlers(service.log);
     for (const [place, other] of Object.entries(mounts)) {
-      if (this.#routes.has(place)) throw new TypeError(`two are served at "${place}"`);
+      if (this.#routes.has(place))
+        throw new TypeError(`"${place}" is used twice in path and mounts`);
       if (typeof other === "function") this.#handlers.add(place, other);
       else this.#mount(place, other);
     }
@@ -133,12 +134,12 @@ export class HttpServer implements AsyncDisposable {
     this.#sockets = new HttpSockets(this.server, this.#connectionEvent(), service.watch);
   }
 
-  /** The port that was taken; 0 before that. */
+  /** The port that it listens on; 0 before `listen`. */
   get port(): number {
     return this.#port;
   }
 
-  /** Where the service is called. */
+  /** The URL of the service. */
   get url(): string {
     const scheme = this.#options.tls === undefined ? "http" : "https";
     return `${scheme}://${reachable(this.#options.host ?? "127.0.0.1")}:${this.port}${this.#path}`;
@@ -151,7 +152,7 @@ export class HttpServer implements AsyncDisposable {
       this.server.once("error", fail);
       this.server.listen(port, host, () => {
         this.server.off("error", fail);
-        // Kept, because a server that has closed has no address any more.
+        // Kept, because a closed server has no address.
         this.#port = (this.server.address() as AddressInfo).port;
         this.server.on("error", (error) =>
           this.#service.log.error({ err: error }, "cannot accept connections"),
@@ -179,7 +180,7 @@ export class HttpServer implements AsyncDisposable {
     for (const endpoint of endpoints) endpoint.closing = true;
     const { drainMs = defaultDrainMs } = this.#options;
     const upgraded = Array.from(mounts, ({ upgrade }) => upgrade?.close({ drainMs }));
-    // Where only this server closes, another may be about to take its port.
+    // If only this server closes, another process may be about to take its port.
     if (this.#service.answerer.draining) await acceptWaiting(this.server);
     // Called by Node's `close`, it would destroy the connections that wait for a request before they get a response.
     this.server.closeIdleConnections = () => {};
@@ -200,7 +201,7 @@ export class HttpServer implements AsyncDisposable {
     await Promise.race([atMost(drainMs), idle.then(() => atMost(arrivalMs))]);
     if (!closed) {
       for (const endpoint of endpoints) endpoint.cutShort();
-      await atMost(farewellMs);
+      await atMost(lastRepliesMs);
     }
     for (const socket of this.#accepted) socket.destroy();
     this.server.closeAllConnections();
@@ -226,7 +227,7 @@ export class HttpServer implements AsyncDisposable {
 
   #listenTo(server: Server): void {
     server.on("connection", (socket: Socket) => {
-      // One whose upgrade is ignored is announced a second time.
+      // A socket whose upgrade is ignored is emitted a second time.
       if (this.#accepted.has(socket)) return;
       this.#accepted.add(socket);
       socket.once("close", () => this.#accepted.delete(socket));
@@ -246,7 +247,7 @@ export class HttpServer implements AsyncDisposable {
   #turnAway(socket: Socket): void {
     this.#logDropped();
     this.#service.watch?.refused("http", busy.status);
-    // A client whose handshake fails knows that nothing ran; others have to be told.
+    // A client whose handshake fails knows that nothing ran; others need a response.
     if (this.#options.tls === undefined) this.#turnedAway.add(socket);
     else socket.destroy();
   }
@@ -256,7 +257,7 @@ export class HttpServer implements AsyncDisposable {
   }
 
   #request(request: IncomingMessage, response: ServerResponse, waits: boolean): void {
-    // It has been told so, and nothing can be written to it.
+    // It got its response when the server began to close, and nothing more can be written.
     if (this.#closing !== undefined && request.socket.writableEnded) {
       request.resume();
       return;
@@ -272,7 +273,7 @@ export class HttpServer implements AsyncDisposable {
     else handleNode(mount.endpoint, request, response, waits);
   }
 
-  /** A request that is for none of the services. */
+  /** A request whose path has no service. */
   #other(request: IncomingMessage, response: ServerResponse, path: string, waits: boolean): void {
     const handler = this.#handlers.at(path) ?? this.#pageAt(path);
     if (handler === undefined) {
@@ -334,7 +335,7 @@ function answer(response: ServerResponse, { status, body, headers }: Refusal): v
   response.end(body);
 }
 
-/** Without the query, and without the scheme and host that proxies write before it. */
+/** The path without the query, and without the scheme and host that proxies may add. */
 function pathOf(url: string): string {
   const path = url.startsWith("/") ? url : url.replace(/^https?:\/\/[^/?#]*/i, "");
   const query = path.indexOf("?");

@@ -4,8 +4,8 @@ import type { Duplex } from "node:stream";
 const hopByHop = new Set(["upgrade", "connection", "http2-settings"]);
 
 /**
- * Goes on as if no upgrade had been asked for, which a server may always do. Java's client, for one,
- * offers HTTP/2 with every request, and Node takes any offer for a WebSocket once it listens for some.
+ * Handles the request without the upgrade, which a server may always do. Java's client, for example,
+ * offers HTTP/2 with every request, and Node emits every offer as an upgrade if there is a listener.
  */
 export function ignoreUpgrade(
   server: Server,

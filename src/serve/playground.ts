@@ -7,9 +7,9 @@ import { gzipSync } from "node:zlib";
 import type { NodeHandler } from "../transports/http/node-handler.ts";
 
 export interface PlaygroundOptions {
-  /** Paths of this server that the page can call; it begins with the first. @default ["/rpc"] */
+  /** Paths of this server that the page can call; the first is selected. @default ["/rpc"] */
   readonly endpoints?: readonly string[];
-  /** The server that answers in the end, for people to read, where this one only forwards. */
+  /** The server behind this one, to be shown if this one only forwards. @default none */
   readonly target?: string;
 }
 
@@ -24,7 +24,7 @@ const types: Readonly<Record<string, string>> = {
   ".json": "application/json",
 };
 
-/** The page loads and calls nothing but its own server, and nothing may frame it. */
+/** The page may load from and call only its own server, and must not be framed. */
 const policy = [
   "default-src 'none'",
   "script-src 'self'",
@@ -88,7 +88,7 @@ class File {
   readonly #type: string;
   readonly #bytes: Buffer;
   readonly #tag: string;
-  /** The names of assets hold a hash of what is in them. */
+  /** The names of assets contain a hash of their content. */
   readonly #cache: string;
   #packed: Buffer | undefined;
 

@@ -1,20 +1,20 @@
 import type { Refusal } from "../http/refusal.ts";
 import type { MaybePromise } from "../protocol/message.ts";
 
-/** What must hold for calls to be sent here; `healthChecks` of `callwire/observability` makes one. */
+/** Whether calls may be sent here; `healthChecks` of `callwire/observability` makes one. */
 export type Ready = () => MaybePromise<{ readonly ok: boolean }>;
 
 const alive: Refusal = { status: 200, body: '{"status":"ok"}' };
 const draining: Refusal = { status: 503, body: '{"status":"draining"}' };
 const failed: Refusal = { status: 503, body: '{"status":"not ready"}' };
 
-/** Answers the probes of orchestrators and balancers; undefined at other paths. */
+/** Answers the probes of orchestrators and load balancers; undefined at other paths. */
 export function probe(
   path: string,
   isDraining: boolean,
   ready: Ready | undefined,
 ): MaybePromise<Refusal> | undefined {
-  // A server that lets its last calls finish is alive, and must not be killed for it.
+  // A server that drains is alive, and must not be killed.
   if (path === "/healthz") return alive;
   if (path !== "/readyz") return undefined;
   if (isDraining) return draining;

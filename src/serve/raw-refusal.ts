@@ -8,7 +8,7 @@ export function writeRefusal(socket: Duplex, refusal: Refusal): void {
   socket.end(rawRefusal(refusal));
 }
 
-/** A refusal as it stands on the wire. */
+/** A refusal as bytes of HTTP. */
 export function rawRefusal({ status, body, headers }: Refusal): string {
   const lines = Object.entries({
     "content-type": "application/json",
@@ -24,14 +24,14 @@ export function responseOn(socket: Duplex): ServerResponse | undefined {
   return (socket as { _httpMessage?: ServerResponse | null })._httpMessage ?? undefined;
 }
 
-/** What Node found wrong with what a client sends; undefined when there is nobody to tell. */
+/** The response to what Node could not parse; undefined if none can be sent. */
 export function clientErrorRefusal(
   error: Error & { code?: string },
   socket: Duplex,
 ): Refusal | undefined {
   if (error.code === "ECONNRESET" || !socket.writable) return undefined;
   const pending = responseOn(socket);
-  // The answer to an earlier request is still due, and this one must not be taken for it.
+  // The response to an earlier request is still due, and this one must not be taken for it.
   if (pending !== undefined && (pending.headersSent || pending.req.complete)) return undefined;
   switch (error.code) {
     case "ERR_HTTP_REQUEST_TIMEOUT":

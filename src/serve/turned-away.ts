@@ -6,9 +6,9 @@ import { responseOn, writeRefusal } from "./raw-refusal.ts";
 /** How long a client may take to send the request that is refused. */
 const lingerMs = 250;
 
-/** Connections too many, which are kept until their request is refused. */
+/** Connections over the limit, which are kept until their request is refused. */
 export class TurnedAway {
-  /** So many are told that the server is busy; the rest are dropped. */
+  /** This many get a response that the server is busy; further ones are dropped. */
   static readonly most = 100;
   readonly #clock: Clock;
   readonly #sockets = new Set<Duplex>();

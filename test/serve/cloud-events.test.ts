@@ -76,7 +76,7 @@ test.each([
     const { post, headers, told } = await serving(options);
     const body = JSON.stringify(plain).replace("}", `,"data":${data}}`);
     expect(await post(body)).toBe('503 {"status":"RETRY"}');
-    expect(told).toEqual(["an event could not become a call"]);
+    expect(told).toEqual(["could not convert an event to a call"]);
     expect(headers).toEqual([]);
   },
 );

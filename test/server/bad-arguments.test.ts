@@ -124,7 +124,7 @@ test.each([undefined, { add: () => 1 }, { receive: () => 1 }])(
   "serveHttp(%o) says that it takes a server",
   async (service) => {
     await expect(serveHttp(wrong<never>(service))).rejects.toThrow(
-      "serveHttp takes a server: serveHttp(createServer(methods))",
+      "serveHttp needs a server: serveHttp(createServer(methods))",
     );
   },
 );
@@ -205,7 +205,7 @@ test("two services at one path are refused, as nobody would reach the first", as
   for (const place of ["/rpc", "/rpc/stream"]) {
     for (const other of [createServer({}), () => {}]) {
       await expect(serveHttp(server, { port: 0, mounts: { [place]: other } })).rejects.toThrow(
-        `two are served at "${place}"`,
+        `"${place}" is used twice in path and mounts`,
       );
     }
   }

@@ -1,13 +1,17 @@
 import { corsHeaders, preflightHeaders } from "../../http/cors.ts";
 import {
-  defaultWriteTimeoutMs,
   type EventHost,
   EventPeer,
   type EventSettings,
   messages,
   plainItems,
 } from "../../http/event-peer.ts";
-import type { MessageLimits } from "../../http/http-message.ts";
+import {
+  defaultWriteTimeoutMs,
+  type MessageLimits,
+  messageLimits,
+  type RequestHead,
+} from "../../http/http-message.ts";
 import { isJsonType, type ReplyForm, replyForm } from "../../http/media-type.ts";
 import {
   badRequest,
@@ -23,7 +27,6 @@ import {
   unsupportedType,
 } from "../../http/refusal.ts";
 import { type Recording, type ReplayOptions, ReplayStore } from "../../http/replay.ts";
-import type { RequestHead } from "../../http/request-head.ts";
 import type { Answer } from "../../protocol/answer.ts";
 import { type Clock, longestDelayMs } from "../../protocol/clock.ts";
 import { invalidRequest } from "../../protocol/errors.ts";
@@ -39,18 +42,18 @@ import { callFromQuery } from "./stream-query.ts";
 export interface HttpOptions extends HostCheckOptions {
   /** The status of an answer without a reply. @default 204 */
   readonly noReplyStatus?: 200 | 202 | 204;
-  /** How often a silent stream of events shows that it is alive. @default 15000 */
+  /** Interval of keep-alive comments on a silent event stream; proxies close streams that are silent for long. @default 15000 */
   readonly keepAliveMs?: number;
-  /** How long a call whose event stream was cut goes on, for its reader to come back. @default 10000 */
+  /** How long a call runs on after its event stream was cut, so that the client can resume it. @default 10000 */
   readonly graceMs?: number;
   /**
-   * How long the reader of an event stream, or of a large reply in Node, may take nothing; stops readers that never
-   * read. 0 waits for ever. @default 10000
+   * How long the client of an event stream, or of a large reply in Node, may read nothing before it is disconnected;
+   * stops clients that never read. 0 waits for ever. @default 10000
    */
   readonly writeTimeoutMs?: number;
-  /** What is kept of event streams, so that they can be resumed; false sends them without ids. */
+  /** What is kept of event streams, so that clients can resume them; false sends them without ids. @default see `ReplayOptions` */
   readonly replay?: ReplayOptions | false;
-  /** Measures keep-alive, grace and replay of event streams; tests pass their own. @default the service's */
+  /** For tests. @default the clock of the service */
   readonly clock?: Clock;
 }
 
@@ -59,16 +62,16 @@ export type Route =
   | { readonly kind: "refuse"; readonly refusal: Refusal }
   /** Its body is a payload. */
   | { readonly kind: "read" }
-  /** The call was in the URL. */
+  /** The call is in the URL. */
   | { readonly kind: "call"; readonly text: string; readonly known: boolean }
-  /** It goes on with a stream that another request began. */
+  /** It resumes a stream that another request began. */
   | ({ readonly kind: "resume" } & Recorded)
-  /** Its reader will not come back, and its call need not wait for it. */
+  /** It ends a stream that another request began, and its call. */
   | ({ readonly kind: "drop" } & Recorded);
 
 interface Recorded {
   readonly recording: Recording;
-  /** The number of the last event that the reader has. */
+  /** The number of the last event that the client has. */
   readonly after: number;
 }
 
@@ -77,7 +80,7 @@ const batchRefused = errorText("2.0", "null", invalidRequest("a stream is starte
 const readBody: Route = { kind: "read" };
 const refuseBusy: Route = { kind: "refuse", refusal: busy };
 
-/** The rules of one service over HTTP, whatever server carries it. */
+/** Decides what is done with requests for one service, on every platform. */
 export class EndpointRules {
   readonly service: Service;
   readonly noReplyStatus: 200 | 202 | 204;
@@ -87,29 +90,22 @@ export class EndpointRules {
   readonly #events: EventSettings;
   readonly #replay: ReplayStore | undefined;
 
-  /** `bound` is the address that the server listens on, where it is a single one. */
+  /** `bound` is the address that the server listens on, if it is a single one. */
   constructor(service: Service, options: HttpOptions, bound?: string) {
     const { clock = service.running.clock } = options;
     this.service = service;
     this.noReplyStatus = options.noReplyStatus ?? 204;
     const { writeTimeoutMs = defaultWriteTimeoutMs } = options;
-    // As in Node, 0 stands for no limit.
+    // As in Node, 0 means no limit.
     if (writeTimeoutMs !== 0) limitOf("writeTimeoutMs", writeTimeoutMs);
-    const { buffers } = service.running;
-    const { maxMessageBytes, maxBufferedBytes } = service.limits;
-    this.limits = {
-      clock,
-      maxMessageBytes,
-      buffers,
-      writeTimeoutMs: Math.min(writeTimeoutMs, longestDelayMs),
-    };
+    this.limits = messageLimits(service, Math.min(writeTimeoutMs, longestDelayMs), clock);
     this.#access = new HostCheck(options, bound);
     this.#events = {
       clock,
       keepAliveMs: options.keepAliveMs ?? 15_000,
       graceMs: options.graceMs ?? 10_000,
-      maxBufferedBytes,
-      buffers,
+      maxBufferedBytes: service.limits.maxBufferedBytes,
+      buffers: service.running.buffers,
     };
     this.#replay = options.replay === false ? undefined : new ReplayStore(clock, options.replay);
     this.tooLarge = {
@@ -119,7 +115,7 @@ export class EndpointRules {
     };
   }
 
-  /** What is done with a request, told from all that stands before its body. */
+  /** Decides by everything that comes before the body. */
   route(head: RequestHead, url: string): Route {
     if (head.method === "POST" && this.service.answerer.settings.overload?.refuses())
       return refuseBusy;
@@ -143,12 +139,12 @@ export class EndpointRules {
     return { kind: "refuse", refusal: methodNotAllowed };
   }
 
-  /** Headers for pages of origins that were listed; undefined for everybody else. */
+  /** Headers for pages of listed origins; undefined for all others. */
   cors(head: RequestHead): Record<string, string> | undefined {
     return this.#access.allows(head.origin) ? corsHeaders(head.origin) : undefined;
   }
 
-  /** A caller that may hear events before its reply. Only those who take nothing else can resume. */
+  /** A caller that may receive events before its reply. Only clients that take nothing but events can resume. */
   peer(host: EventHost, form: ReplyForm | "plain", head: RequestHead): EventPeer {
     if (form === "plain") return new EventPeer(host, plainItems, this.#events);
     if (form !== "events") return new EventPeer(host, messages, this.#events);
@@ -169,14 +165,14 @@ export class EndpointRules {
     return /^\s*\[/.test(text) ? batchRefused : this.service.receive(text, origin);
   }
 
-  /** Why a request is not heard at all, whatever it asks for. */
+  /** Refuses a request for its Host or Origin, whatever it asks for. */
   refuse(head: RequestHead): Refusal | undefined {
     if (head.isAmbiguous) return badRequest;
     const sentence = this.#access.refusal(head);
     return sentence === undefined ? undefined : forbidden(sentence);
   }
 
-  /** The same for pages and files: a link on another site may lead here, but its scripts may not. */
+  /** The same for pages and files: other sites may link here, but their scripts may not call. */
   refuseVisitor(head: RequestHead): Refusal | undefined {
     const { method, host, origin, isAmbiguous } = head;
     if (method !== "GET" && method !== "HEAD") return this.refuse(head);
@@ -185,7 +181,7 @@ export class EndpointRules {
     return sentence === undefined ? undefined : forbidden(sentence);
   }
 
-  /** Why somebody may not read a stream that another request began: an id is no credential. */
+  /** Refuses to resume a stream of another principal: an event id is not a credential. */
   refuseReader(recording: Recording, transport: Transport): MaybePromise<Refusal | undefined> {
     const judge = (verdict: Principal | ErrorObject | undefined): Refusal | undefined => {
       if (isRefusal(verdict)) return refusedBy(verdict);
@@ -206,7 +202,7 @@ export class EndpointRules {
       : undefined;
   }
 
-  /** The answer to OPTIONS, for browsers and for the curious. */
+  /** The response to OPTIONS. */
   #preflight(head: RequestHead): Refusal {
     const { origin } = head;
     const allow = { allow: "POST, OPTIONS" };
@@ -218,16 +214,16 @@ export class EndpointRules {
 
   #routeGet(head: RequestHead, url: string): Route {
     if (this.isPlainStream(url)) {
-      // Not read as a URL, which this may not be.
+      // Not parsed as a URL, which may be invalid.
       const mark = url.indexOf("?");
       const query = mark === -1 ? "" : url.slice(mark);
       const call = callFromQuery(new URLSearchParams(query));
       if ("fault" in call) {
         return { kind: "refuse", refusal: refusal(400, invalidRequest(call.fault)) };
       }
-      // Any page can make a browser send a GET, so it must not reach methods that do things.
+      // Any page can make a browser send a GET, so it must not reach methods with effects.
       const known = this.service.isStream?.(call.method) === true;
-      // What a caller may not know of must answer as what there is not.
+      // A method that is hidden from the caller must answer like one that does not exist.
       return known || this.service.hides === true
         ? { kind: "call", text: call.text, known }
         : { kind: "refuse", refusal: notAStream };
@@ -236,14 +232,14 @@ export class EndpointRules {
       return { kind: "refuse", refusal: methodNotAllowed };
     }
     const found = this.#recorded(head);
-    // A reader that missed more than is kept cannot go on.
+    // A client that missed more than is kept cannot resume.
     return found?.recording.reaches(found.after)
       ? { kind: "resume", ...found }
       : { kind: "refuse", refusal: streamGone };
   }
 
   #routeDelete(head: RequestHead): Route {
-    // However far behind it is: the producer may have run ahead of it.
+    // Also if the client is too far behind to resume.
     const found = this.#recorded(head);
     return found === undefined
       ? { kind: "refuse", refusal: streamGone }

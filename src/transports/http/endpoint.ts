@@ -1,6 +1,7 @@
 import type { HeaderRecord } from "../../http/client-exchange.ts";
 import { Exchange, type ExchangeHost } from "../../http/exchange.ts";
 import type { BodyFault, HttpMessage } from "../../http/http-message.ts";
+import { HttpTransport } from "../../http/http-transport.ts";
 import { replyForm } from "../../http/media-type.ts";
 import {
   badRequest,
@@ -152,7 +153,7 @@ export class Endpoint implements ExchangeHost {
   }
 
   #ifOwner(exchange: Exchange, recording: Recording, then: () => void): void {
-    const refusal = this.rules.refuseReader(recording, exchange.message.transport(""));
+    const refusal = this.rules.refuseReader(recording, new HttpTransport(exchange.message, ""));
     const proceed = (refused: Refusal | undefined): void => {
       if (refused === undefined) then();
       else exchange.refuse(refused);

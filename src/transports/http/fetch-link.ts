@@ -19,21 +19,21 @@ import type { Tap } from "../../protocol/tap.ts";
 import { fetchAddress } from "../../protocol/url.ts";
 
 export interface HttpLinkOptions {
-  /** Sent with every request; a function is asked for each, and may be asynchronous. */
+  /** Sent with every request; a function is called for each, and may be asynchronous. @default none */
   readonly headers?: HeaderSource;
-  /** Carries the requests in place of the global `fetch`. */
+  /** Used in place of the global `fetch`. @default the global `fetch` */
   readonly fetch?: (url: string, init: RequestInit) => Promise<Response>;
   /** Longest reply in bytes, and longest event of a stream; stops memory exhaustion. @default 10 MiB */
   readonly maxReplyBytes?: number;
-  /** Signs requests and checks replies: `httpSigner` of `callwire/security/signing`. */
+  /** Signs requests and checks replies: `httpSigner` of `callwire/security/signing`. @default none */
   readonly signer?: HttpSigner;
-  /** Sees every message that is sent or received. */
+  /** Called with every message that is sent or received. @default none */
   readonly tap?: Tap;
 }
 
 export const defaultMaxReplyBytes = 10 * 1024 * 1024;
 
-/** A server that has something to say before the reply answers with events, any other with JSON. */
+/** A server that sends items or progress before the reply answers with events, otherwise with JSON. */
 export const acceptEither = "application/json, text/event-stream";
 
 /**
@@ -64,7 +64,7 @@ export function httpLink(url: string | URL, options: HttpLinkOptions = {}): Link
         headers: own,
         body: text,
         signal: payload.signal,
-        // Following would send the call, and its credentials, to whoever the answer names.
+        // Following a redirect would send the call and its credentials to another server.
         redirect: "manual",
       });
       const chunks = chunksOf(response.body);

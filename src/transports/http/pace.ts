@@ -1,15 +1,15 @@
 import type { Overload } from "../../protocol/overload.ts";
 
-/** How long calls may hold the event loop before it turns. */
+/** How long calls may block the event loop before it runs on. */
 const turnMs = 2;
-/** So often it turns at most before the next call, while each turn brings another request. */
+/** Most turns of the event loop before the next call, while each turn brings another request. */
 const mostTurns = 16;
-/** For how long calls go on to wait for their turn after that was needed last. */
+/** How long calls are delayed after the last overload. */
 const calmMs = 1_000;
 
 /** A request whose call is to run. */
 export interface Paced {
-  /** Whether nobody waits for the reply any more. */
+  /** Whether the client has disconnected. */
   readonly isGone: boolean;
 }
 
@@ -17,14 +17,14 @@ interface Waiting {
   readonly request: Paced;
   readonly run: () => void;
   readonly since: number;
-  /** In which turn it may run. */
+  /** The first turn in which it may run. */
   readonly turn: number;
 }
 
 /**
- * Lets the event loop turn between calls that take long. Node accepts one connection in each turn, and hears that a
- * client has left in the turn after the one that read its request. A busy server would let clients wait that it knows
- * nothing of, and run the calls of those that gave up meanwhile. So it first reads what there is, and then runs calls.
+ * Lets the event loop run between calls that take long. Node accepts one connection in each turn, and notices that a
+ * client has disconnected in the turn after the one that read its request. A busy server would leave new clients
+ * waiting, and run the calls of clients that gave up. So it first reads what has arrived, and then runs calls.
  */
 export class Pace {
   readonly #overload: Overload | undefined;
@@ -33,10 +33,10 @@ export class Pace {
   #spentMs = 0;
   #turns = 0;
   #isTurning = false;
-  /** Turns since a call ran last, and whether this one brought a request. */
+  /** Turns since the last call, and whether this one brought a request. */
   #idleTurns = 0;
   #hasArrived = false;
-  /** Until then no call runs in the turn that read it. */
+  /** Until then no call runs in the turn that read its request. */
   #pressedUntil = 0;
   readonly #goOn = (): void => this.#runWaiting();
 
@@ -46,17 +46,17 @@ export class Pace {
     this.#now = now;
   }
 
-  /** A request came, whatever becomes of it. */
+  /** A request has arrived, whatever becomes of it. */
   arrived(): void {
     this.#hasArrived = true;
   }
 
-  /** Runs it now, or soon if others have taken the time of this turn. */
+  /** Runs it now, or in a later turn if other calls have used up this one. */
   run(request: Paced, run: () => void): void {
     const now = this.#now();
     if (!this.#isTurning && now >= this.#pressedUntil) this.#timed(run, now);
     else {
-      // The turn after the next one begins when the event loop has looked at the connection once more.
+      // By the turn after the next one, the event loop has read the connection once more.
       this.#waiting.push({ request, run, since: now, turn: this.#turns + 2 });
       this.#count(this.#waiting.length);
       this.#turn();
@@ -104,7 +104,7 @@ export class Pace {
       if (this.#spentMs >= turnMs && next < waiting.length)
         this.#pressedUntil = this.#now() + calmMs;
     } finally {
-      // Those that came meanwhile are behind them.
+      // Requests that arrived meanwhile come after them.
       this.#waiting = waiting.slice(next).concat(this.#waiting);
       this.#count(this.#waiting.length);
       if (this.#waiting.length > 0) this.#turn();

@@ -3,7 +3,7 @@ import { isEnvelope } from "../../protocol/parse.ts";
 /** A call written as the query of a URL. */
 export type QueryCall =
   | { readonly method: string; readonly text: string }
-  /** One sentence on what is wrong with it. */
+  /** What is wrong with it. */
   | { readonly fault: string };
 
 const jsonNumber = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
@@ -18,7 +18,7 @@ export function callFromQuery(query: URLSearchParams): QueryCall {
   const named: Record<string, unknown> = Object.create(null);
   const seen = new Set<string>();
   for (const [name, value] of query) {
-    if (seen.has(name)) return { fault: "a parameter of the query stands twice" };
+    if (seen.has(name)) return { fault: "a parameter of the query is repeated" };
     seen.add(name);
     if (name !== "method" && name !== "id" && name !== "params") named[name] = readValue(value);
   }
@@ -34,7 +34,7 @@ export function callFromQuery(query: URLSearchParams): QueryCall {
   try {
     return { method, text: JSON.stringify(request) };
   } catch {
-    // Reading takes any depth, and writing overflows the stack.
+    // Parsing takes any depth, but writing overflows the stack.
     return { fault: "params in the query are nested too deep" };
   }
 }
@@ -42,18 +42,18 @@ export function callFromQuery(query: URLSearchParams): QueryCall {
 function paramsOf(written: string | null, named: Record<string, unknown>): unknown {
   if (written === null) return named;
   const given = jsonOf(written);
-  // Positional params leave no place for named ones.
+  // Positional params cannot be combined with named ones.
   if (Array.isArray(given)) return Object.keys(named).length === 0 ? given : undefined;
   return isEnvelope(given) ? Object.assign(Object.create(null), given, named) : undefined;
 }
 
-/** Numbers, booleans, arrays and objects as JSON has them; anything else is a string. */
+/** Numbers, booleans, arrays and objects in JSON; anything else is a string. */
 function readValue(text: string): unknown {
   if (text === "true") return true;
   if (text === "false") return false;
   if (jsonNumber.test(text)) {
     const number = Number(text);
-    // Digits that a number cannot hold stay as they are written.
+    // Integers that a number cannot represent stay strings.
     return Number.isInteger(number) && !Number.isSafeInteger(number) ? text : number;
   }
   if (text.startsWith("{") || text.startsWith("[")) return jsonOf(text) ?? text;

@@ -29,9 +29,9 @@ import {
 } from "./fetch-link.ts";
 
 export interface NodeHttpLinkOptions extends HttpLinkOptions {
-  /** Most connections at a time; further calls wait for a free one, and open streams hold theirs. @default 256 */
+  /** Most connections at the same time; further calls wait for a free one, and each open stream holds one. @default 256 */
   readonly connections?: number;
-  /** How to trust the server and what to show it: `ca`, `cert`, `key`, … */
+  /** How to verify the server, and the certificate of the client: `ca`, `cert`, `key`, … @default the roots of Node */
   readonly tls?: Pick<
     ConnectionOptions,
     "ca" | "cert" | "key" | "passphrase" | "pfx" | "servername" | "rejectUnauthorized"
@@ -61,7 +61,7 @@ export function httpLink(url: string | URL, options: NodeHttpLinkOptions = {}): 
   const headers = new RequestHeaders(acceptEither, options.headers);
   const pool = new Pool(origin, {
     connections: options.connections ?? 256,
-    // How long to wait for a reply is the caller's business.
+    // The caller decides how long to wait for a reply.
     headersTimeout: 0,
     connect: closingOnErrors(buildConnector({ ...options.tls })),
   });
@@ -91,10 +91,10 @@ export function httpLink(url: string | URL, options: NodeHttpLinkOptions = {}): 
   });
 }
 
-/** How long a stream of events may take to end after the reply; one that does leaves its connection to other calls. */
+/** How long an event stream may take to end after the reply before its connection is closed. */
 const endMs = 1_000;
 
-/** A broken record of TLS is told as an error, and Node leaves the socket open; its call would wait for ever. */
+/** Closes a socket after a bad TLS record: Node emits an error and leaves it open, so that the call would wait for ever. */
 function closingOnErrors(connect: buildConnector.connector): buildConnector.connector {
   return (options, callback) =>
     connect(options, (...outcome) => {
@@ -104,7 +104,7 @@ function closingOnErrors(connect: buildConnector.connector): buildConnector.conn
     });
 }
 
-/** Receives one response from the pool: a body of JSON, or events with the reply as the last. */
+/** Receives one response from the pool: JSON, or events of which the reply is the last. */
 class PoolCall implements Dispatcher.DispatchHandler {
   readonly #payload: Payload;
   readonly #maxBytes: number;
@@ -118,10 +118,10 @@ class PoolCall implements Dispatcher.DispatchHandler {
   #events: EventStreamDecoder | undefined;
   readonly #waiting: string[] = [];
   #busy = false;
-  /** Runs from the reply on. */
+  /** Runs after the reply. */
   #end: Timer | undefined;
   #header: ((name: string) => string | undefined) | undefined;
-  /** What judges the signature of the reply, and the headers that it answers. */
+  /** Checks the signature of the reply; `sent` are the headers of the request. */
   check:
     | { readonly reply: NonNullable<HttpSigner["check"]>; readonly sent: HeaderRecord }
     | undefined;
@@ -207,12 +207,12 @@ class PoolCall implements Dispatcher.DispatchHandler {
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
     this.#end?.cancel();
     const { code } = error as { code?: unknown };
-    // A header that cannot be sent is a mistake of the program, not of the wire.
+    // An invalid header is a mistake of the program, not of the connection.
     if (code === "UND_ERR_INVALID_ARG") this.#reject(error);
     else this.#reject(this.#started ? afterStart(error, code) : beforeStart(error));
   }
 
-  /** The reply is the last event, and a stream that goes on after it must not hold one of the connections. */
+  /** The reply is the last event; a stream that does not end after it must not hold its connection. */
   #answer(reply: string, controller: Dispatcher.DispatchController): void {
     this.#resolve(reply);
     this.#waiting.length = 0;
@@ -220,7 +220,7 @@ class PoolCall implements Dispatcher.DispatchHandler {
     this.#end = systemClock.after(endMs, left);
   }
 
-  /** A reader that is busy stops the connection, and so in the end the producer. */
+  /** A busy consumer pauses the connection, and so the producer. */
   #handOver(controller: Dispatcher.DispatchController): void {
     while (!this.#busy) {
       const data = this.#waiting.shift();
@@ -246,7 +246,7 @@ function beforeStart(error: Error): WireError {
   return new WireError("CONNECTION_FAILED", sentence, { cause: error });
 }
 
-/** A call that was sent may have run, unless the server refused the certificate it was shown; TLS 1.3 tells that late. */
+/** A call that was sent may have run, unless the server refused the client's certificate, which TLS 1.3 reports late. */
 function afterStart(error: Error, code: unknown): WireError {
   const failure = wireErrorOf(error);
   if (failure.code !== "CONNECTION_FAILED" || /CERT|UNKNOWN_CA/.test(`${code}`)) return failure;

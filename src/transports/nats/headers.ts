@@ -1,5 +1,5 @@
 import { carriedBy, type HeaderRecord } from "../../http/client-exchange.ts";
-import { timeoutOf } from "../../http/request-head.ts";
+import { timeoutOf } from "../../http/http-transport.ts";
 import { invalidRequest, WireError } from "../../protocol/errors.ts";
 import type { Payload } from "../../protocol/exchange.ts";
 import type { ErrorObject } from "../../protocol/message.ts";

@@ -20,34 +20,31 @@ import type { Tap } from "../../protocol/tap.ts";
 import { fetchAddress } from "../../protocol/url.ts";
 
 export interface SseLinkOptions {
-  /** Sent with every request; a function is asked for each call, and may be asynchronous. */
+  /** Sent with every request; a function is called for each call, and may be asynchronous. @default none */
   readonly headers?: HeaderSource;
-  /** Carries the requests in place of the global `fetch`. */
+  /** Used in place of the global `fetch`. @default the global `fetch` */
   readonly fetch?: (url: string, init: RequestInit) => Promise<Response>;
   /** Longest event in bytes; stops memory exhaustion. @default 10 MiB */
   readonly maxReplyBytes?: number;
-  /** How often in a row a cut stream is asked for again without hearing anything new. @default 5 */
+  /** Most attempts in a row to resume a stream without a new event. @default 5 */
   readonly maxResumes?: number;
   /**
-   * A stream that can be asked for again is, after so long without a sign of life: its connection may be
-   * gone without a word. @default 40000, which is more than two of the server's
+   * How long a stream that can be resumed may be silent before it is: its connection may be dead
+   * without an error. @default 40000, more than two keep-alive intervals of the server
    */
   readonly silenceMs?: number;
-  /**
-   * The clock of silence and of the waits before a new connection, such as a `FakeClock` in tests. @default
-   * systemClock
-   */
+  /** For tests. @default the system clock */
   readonly clock?: Clock;
-  /** Sees every message that is sent or received. */
+  /** Called with every message that is sent or received. @default none */
   readonly tap?: Tap;
 }
 
-/** How long a call that was given up waits for the id by which the server knows it. */
+/** How long a cancelled call waits for the event id that it needs to end the stream on the server. */
 const leaveMs = 1_000;
 
 /**
- * Calls over HTTP POST whose replies come as events. A stream whose connection broke is asked for
- * again from the last event that arrived, where the server gave its events ids.
+ * Calls over HTTP POST whose replies come as events. If the connection breaks and the server sends
+ * event ids, the stream is resumed after the last event that arrived.
  * @example
  * ```ts
  * import { createClient } from "callwire";
@@ -77,10 +74,10 @@ class EventExchange {
   readonly #options: SseLinkOptions;
   readonly #maxBytes: number;
   readonly #clock: Clock;
-  /** Of the connection at the moment. */
+  /** Of the current connection. */
   #controller = new AbortController();
   #left = false;
-  /** Ends a pause: who has left does not keep the process alive for as long as a server likes. */
+  /** Ends a pause, so that a cancelled call does not keep the process alive. */
   #goOn: (() => void) | undefined;
   #decoder: EventStreamDecoder;
   #retryMs = 1_000;
@@ -103,7 +100,7 @@ class EventExchange {
     let heard = "";
     let lost: WireError | undefined;
     for (let first = true; first || failures <= maxResumes; first = false) {
-      // The caller may have left while headers were made, or between two connections.
+      // The caller may have cancelled while headers were made, or between two connections.
       if (this.#payload.cancelled) break;
       try {
         const response = first ? await this.#send("POST", {}, text) : await this.#ask(heard);
@@ -112,11 +109,11 @@ class EventExchange {
         lost = first ? wireErrorOf(error) : afterFirst(wireErrorOf(error));
       }
       const { status } = lost;
-      // What a server says for good is not asked again; a proxy whose server restarts is.
+      // A final answer of the server is not retried; an error of a proxy whose server restarts is.
       if (lost.code === "BAD_REPLY" || (status !== undefined && (first || status < 500))) break;
       const { lastId } = this.#decoder;
       this.#retryMs = this.#decoder.retryMs ?? this.#retryMs;
-      // A call without an id to go on from may have run, and must not run twice.
+      // A call without an event id cannot be resumed, and must not run twice.
       if (lastId === "" || this.#payload.cancelled) break;
       failures = lastId === heard ? failures + 1 : 1;
       heard = lastId;
@@ -135,7 +132,7 @@ class EventExchange {
     }
     const text = await readText(chunks, this.#maxBytes);
     const { status } = response;
-    // It is about what was asked for again: that this did not run says nothing of the call.
+    // The status is about resuming, and says nothing about whether the call ran.
     if (this.#decoder.lastId !== "" && (status === 404 || status >= 500)) {
       const sentence = "the connection broke and the server has no more of the stream";
       throw new WireError("CONNECTION_LOST", sentence, { status });
@@ -143,7 +140,7 @@ class EventExchange {
     return replyText(status, text, this.#payload);
   }
 
-  /** Asks for what came after this event. */
+  /** Requests what came after this event. */
   async #ask(after: string): Promise<Response> {
     const response = this.#send("GET", { "last-event-id": after });
     const silence = this.#watchSilence();
@@ -162,11 +159,11 @@ class EventExchange {
     });
   }
 
-  /** The server would wait for a reader whose connection broke, so one that leaves has to say so. */
+  /** The server waits for clients whose connection broke, so a cancelled call has to be ended explicitly. */
   #leave(): void {
     this.#goOn?.();
     if (this.#decoder.lastId !== "") this.#tellGone();
-    // What to say it with is on its way; a server that is slow to answer is not waited for.
+    // The event id may still arrive; a slow server is not waited for.
     else this.#clock.after(leaveMs, () => this.#controller.abort());
   }
 
@@ -186,7 +183,7 @@ class EventExchange {
 
   #watchSilence(): Timer {
     return this.#clock.after(this.#options.silenceMs ?? 40_000, () => {
-      // A stream that nobody can go on with is better late than lost.
+      // A stream that cannot be resumed is better late than lost.
       if (this.#decoder.lastId === "") return;
       const sentence = "the connection broke: the server gave no sign of life";
       this.#controller.abort(new WireError("CONNECTION_LOST", sentence));
@@ -213,7 +210,7 @@ class EventExchange {
   }
 }
 
-/** A call whose stream has begun may have run, also where nobody answers any more. */
+/** A call whose stream has begun may have run, even if the server is unreachable now. */
 function afterFirst(error: WireError): WireError {
   if (error.code !== "CONNECTION_FAILED") return error;
   const sentence = `the connection broke and cannot be made again: ${error.message}`;

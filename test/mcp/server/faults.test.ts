@@ -213,5 +213,7 @@ test("bounds that are none are refused by their name, and so are two transports 
   const mount = (options: object) => () => mcpMounts(mcpServer({}, info), options);
   expect(mount({ sessions: { max: Number.NaN } })).toThrow("sessions.max must be a number");
   expect(mount({ sessions: { idleMs: "30" } })).toThrow("sessions.idleMs must be a number");
-  expect(mount({ httpSsePath: "/mcp" })).toThrow("path and httpSsePath are both /mcp");
+  expect(mount({ httpSsePath: "/mcp" })).toThrow(
+    "path and httpSsePath must differ, but both are /mcp",
+  );
 });

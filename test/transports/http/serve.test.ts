@@ -85,7 +85,7 @@ describe("starting", () => {
 
   test("an address of another machine is said plainly", async () => {
     await expect(serve(methods, { host: "192.0.2.1" })).rejects.toMatchObject({
-      message: "192.0.2.1 is no address of this machine",
+      message: "192.0.2.1 is not an address of this machine",
       code: "EADDRNOTAVAIL",
     });
   });

@@ -1,25 +1,29 @@
+import type { HttpMessage } from "../../../http/http-message.ts";
+import { HttpTransport } from "../../../http/http-transport.ts";
 import type { Refusal } from "../../../http/refusal.ts";
+import { isRefusal } from "../../../protocol/handle.ts";
 import type { Log } from "../../../protocol/log.ts";
 import type { ErrorObject, MaybePromise } from "../../../protocol/message.ts";
 import type { Principal } from "../../../protocol/origin.ts";
-import { answered, unavailable } from "./mcp-refusals.ts";
+import type { McpServer } from "../mcp-server.ts";
+import { answered, failed, notAdmitted, unavailable } from "./mcp-refusals.ts";
 
 export interface AuthorizationOptions {
   /** The URL of this endpoint, as clients and tokens name it. */
   readonly resource: string;
-  /** Who gives out tokens for it. */
+  /** The authorization servers that issue tokens for it. */
   readonly authorizationServers: readonly string[];
-  /** Tells who a token belongs to; undefined refuses it. The signature and the time are its to check. */
+  /** Returns the principal of a token; undefined refuses it. It must check signature and expiry. */
   readonly verify: (token: string) => MaybePromise<Principal | undefined>;
   /** Scopes that every request needs. @default none */
   readonly requiredScopes?: readonly string[];
-  /** All scopes that there are, for the metadata. @default the required ones */
+  /** All scopes, for the metadata. @default the required ones */
   readonly scopesSupported?: readonly string[];
-  /** A name for people. */
+  /** A name to be shown to users. @default none */
   readonly resourceName?: string;
 }
 
-/** Whose a request is, or why it is refused; a principal may have members of any name. */
+/** The principal of a request, or its refusal; wrapped, since a principal may have members of any name. */
 export type Admitted =
   | { readonly principal: Principal | undefined }
   | { readonly refusal: Refusal };
@@ -35,7 +39,7 @@ export class Authorization {
     this.#metadataUrl = origin + metadataPath(options.resource);
   }
 
-  /** Who sends a request, or how to come back. */
+  /** Finds the principal of a request, or a refusal that says how to get a token. */
   async check(header: string | undefined, log: Log): Promise<Admitted> {
     if (header === undefined) return { refusal: this.#unauthorized(undefined) };
     const [, token] = /^Bearer +([\w.~+/-]+=*)$/i.exec(header) ?? [];
@@ -44,7 +48,7 @@ export class Authorization {
     try {
       principal = await this.#options.verify(token);
     } catch (error) {
-      // Not the fault of whoever sent it, who need not get another.
+      // Not the fault of the client, which need not get another token.
       log.warn({ err: error }, "a token could not be verified");
       return { refusal: unavailable };
     }
@@ -58,7 +62,7 @@ export class Authorization {
       : { refusal: this.#forbidden(requiredScopes.join(" ")) };
   }
 
-  /** Tells a client that a method refused which scope it lacks. */
+  /** Adds the scope that a refused call needs. */
   challenge(
     status: number,
     error: ErrorObject | undefined,
@@ -98,7 +102,7 @@ export class Authorization {
   }
 }
 
-/** A token for somebody else is none, however valid it is. */
+/** A valid token for another resource does not count. */
 function isFor({ claims }: Principal, resource: string): boolean {
   const aud = claims?.aud;
   if (aud === undefined) return true;
@@ -110,13 +114,12 @@ function same(one: string, other: string): boolean {
   return one.replace(/\/$/, "") === other.replace(/\/$/, "");
 }
 
-/** Where the metadata of a resource is found. */
+/** The path of the metadata of a resource. */
 export function metadataPath(resource: string): string {
   const { pathname } = new URL(resource);
   return `/.well-known/oauth-protected-resource${pathname === "/" ? "" : pathname}`;
 }
 
-/** The metadata itself. */
 export function resourceMetadata(options: AuthorizationOptions): object {
   const { resource, authorizationServers, requiredScopes, scopesSupported, resourceName } = options;
   const scopes = scopesSupported ?? requiredScopes;
@@ -126,5 +129,45 @@ export function resourceMetadata(options: AuthorizationOptions): object {
     bearer_methods_supported: ["header"],
     ...(scopes !== undefined && { scopes_supported: scopes }),
     ...(resourceName !== undefined && { resource_name: resourceName }),
+  };
+}
+
+/** A request whose principal is being looked for. */
+interface Applicant {
+  refuse(refusal: Refusal): void;
+  admitted(principal: Principal | undefined): void;
+}
+
+export type Admission = (message: HttpMessage, request: Applicant) => void;
+
+/**
+ * Finds the principal of a request before anything else, since a session belongs to one: by its token,
+ * or by the middleware of the server.
+ */
+export function admission(
+  { admit, log }: McpServer,
+  authorization: Authorization | undefined,
+): Admission {
+  const find = async (message: HttpMessage): Promise<Admitted> => {
+    if (authorization !== undefined) {
+      return authorization.check(message.head.get("authorization"), log);
+    }
+    const verdict = await admit?.(new HttpTransport(message, undefined));
+    return isRefusal(verdict) ? { refusal: notAdmitted(verdict) } : { principal: verdict };
+  };
+  return (message, request) => {
+    if (authorization === undefined && admit === undefined) {
+      request.admitted(undefined);
+      return;
+    }
+    find(message)
+      .then((found) => {
+        if ("refusal" in found) request.refuse(found.refusal);
+        else request.admitted(found.principal);
+      })
+      .catch((error: unknown) => {
+        log.error({ err: error }, "a request could not be answered");
+        request.refuse(failed);
+      });
   };
 }

@@ -1,8 +1,9 @@
 import type { Channel, ChannelListener, CloseReason } from "../../../connection/channel.ts";
 import { Connection } from "../../../connection/connection.ts";
-import { defaultWriteTimeoutMs, type EventSink, eventHeaders } from "../../../http/event-peer.ts";
+import { type EventSink, eventHeaders } from "../../../http/event-peer.ts";
 import { keepAliveText } from "../../../http/event-stream.ts";
-import type { HttpMessage } from "../../../http/http-message.ts";
+import { type HttpMessage, messageLimits } from "../../../http/http-message.ts";
+import { HttpTransport } from "../../../http/http-transport.ts";
 import { NodeMessage } from "../../../http/node-message.ts";
 import { bufferedTooMuch, type Refusal } from "../../../http/refusal.ts";
 import { defaultDrainMs } from "../../../protocol/defaults.ts";
@@ -11,12 +12,11 @@ import { callsDone } from "../../../protocol/origin-calls.ts";
 import type { NodeHandler } from "../../../transports/http/node-handler.ts";
 import { mcpNotices } from "../../notices.ts";
 import type { McpServer } from "../mcp-server.ts";
-import { Authorization } from "./authorization.ts";
-import { admission } from "./mcp-admission.ts";
+import { Authorization, admission } from "./authorization.ts";
 import type { McpHttpOptions } from "./mcp-endpoint.ts";
 import * as refusals from "./mcp-refusals.ts";
 
-/** A stream of events one way and requests the other, as one wire. */
+/** An event stream to the client and requests from it, as one channel. */
 class HttpSseChannel implements Channel {
   readonly #sink: EventSink;
   #listener: ChannelListener | undefined;
@@ -57,7 +57,7 @@ interface Open {
   readonly principal: string | undefined;
 }
 
-/** Most clients at the same time; each holds a connection. */
+/** Most clients at the same time, since each holds a connection. */
 const mostOpen = 1_000;
 
 /** The transport of 2024-11-05: GET opens a stream, which says where to POST. */
@@ -69,9 +69,7 @@ export function httpSseHandler(
   const open = new Map<string, Open>();
   const admit = admission(server, options && new Authorization(options));
   const { clock } = server.running;
-  const { maxMessageBytes } = server.limits;
-  const { buffers } = server.running;
-  const limits = { clock, maxMessageBytes, buffers, writeTimeoutMs: defaultWriteTimeoutMs };
+  const limits = messageLimits(server);
   const refuse = (message: HttpMessage, { status, body, headers }: Refusal): void => {
     if (!message.isAnswered) message.send(status, body, headers);
   };
@@ -89,7 +87,7 @@ export function httpSseHandler(
     sink.write(`event: endpoint\ndata: ${path}?sessionId=${id}\n\n`);
     const connection = new Connection(channel, {
       service: server,
-      transport: message.transport(undefined),
+      transport: new HttpTransport(message, undefined),
       notices: mcpNotices,
       verdict: { value: principal },
     });
@@ -102,7 +100,7 @@ export function httpSseHandler(
   };
 
   const receive = (message: HttpMessage, principal: Principal | undefined): void => {
-    // Not read as a URL, which this may not be.
+    // Not parsed as a URL, which may be invalid.
     const [, query = ""] = message.url.split("?");
     const found = open.get(new URLSearchParams(query).get("sessionId") ?? "");
     if (found === undefined || found.principal !== principal?.id) {
@@ -120,7 +118,7 @@ export function httpSseHandler(
       failed: (fault) =>
         refuse(
           message,
-          fault === "too-large" ? refusals.tooLarge(maxMessageBytes) : bufferedTooMuch,
+          fault === "too-large" ? refusals.tooLarge(limits.maxMessageBytes) : bufferedTooMuch,
         ),
     });
   };
@@ -135,20 +133,11 @@ export function httpSseHandler(
 
   const handle: NodeHandler = (request, response) => {
     const message = new NodeMessage(request, response, limits);
-    if (admit === undefined) {
-      route(message, undefined);
-      return;
-    }
     // Also for each message: knowing the address of a session does not prove that one opened it.
-    admit(message)
-      .then((found) => {
-        if ("refusal" in found) refuse(message, found.refusal);
-        else route(message, found.principal);
-      })
-      .catch((error: unknown) => {
-        server.log.error({ err: error }, "a request could not be answered");
-        refuse(message, refusals.failed);
-      });
+    admit(message, {
+      refuse: (refusal) => refuse(message, refusal),
+      admitted: (principal) => route(message, principal),
+    });
   };
   const idle = async (): Promise<void> => {
     await Promise.all(

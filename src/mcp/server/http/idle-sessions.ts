@@ -1,10 +1,10 @@
 import type { Clock, Timer } from "../../../protocol/clock.ts";
 import type { Session } from "../session.ts";
 
-/** A session that was used this recently keeps its place, so that busy ones cost nothing. */
+/** A session used this recently is not moved, so that busy ones cost nothing. */
 const restMs = 1_000;
 
-/** Sessions that end after the same time without use, the longest unused first. */
+/** Sessions with the same idle time-out, the longest unused first. */
 export class IdleSessions {
   readonly #sessions = new Map<string, Session>();
   readonly #clock: Clock;
@@ -12,7 +12,7 @@ export class IdleSessions {
   readonly #due: (session: Session) => void;
   #timer: Timer | undefined;
 
-  /** `due` hears of each session whose time is up. */
+  /** `due` is called with each session whose time is up. */
   constructor(clock: Clock, idleMs: number, due: (session: Session) => void) {
     this.#clock = clock;
     this.#idleMs = idleMs;
@@ -51,7 +51,7 @@ export class IdleSessions {
     this.#timer?.cancel();
   }
 
-  /** One timer for all, set to when the longest unused is due. */
+  /** One timer for all, set for the longest unused. */
   #watch(): void {
     const [oldest] = this.#sessions.values();
     if (this.#timer !== undefined || oldest === undefined) return;
@@ -67,7 +67,7 @@ export class IdleSessions {
     const due = this.#clock.elapsed() - this.#idleMs;
     for (const session of this.#sessions.values()) {
       if (session.lastUsed > due) return;
-      // Who waits is there, even if it has nothing to say.
+      // A client that waits for something is connected, even if it sends nothing.
       if (session.isUsed) this.touch(session);
       else this.#due(session);
     }

@@ -1,9 +1,13 @@
 import { corsHeaders, preflightHeaders } from "../../../http/cors.ts";
-import { defaultWriteTimeoutMs, type EventSettings } from "../../../http/event-peer.ts";
-import type { HttpMessage, MessageLimits } from "../../../http/http-message.ts";
+import type { EventSettings } from "../../../http/event-peer.ts";
+import {
+  type HttpMessage,
+  type MessageLimits,
+  messageLimits,
+  type RequestHead,
+} from "../../../http/http-message.ts";
 import type { Refusal } from "../../../http/refusal.ts";
 import { type ReplayOptions, ReplayStore } from "../../../http/replay.ts";
-import type { RequestHead } from "../../../http/request-head.ts";
 import type { Timer } from "../../../protocol/clock.ts";
 import { HostCheck, type HostCheckOptions } from "../../../protocol/host-check.ts";
 import { LinkedList } from "../../../protocol/linked-list.ts";
@@ -13,30 +17,34 @@ import { callsWhere } from "../../../protocol/origin-calls.ts";
 import { isLegacy } from "../../revisions.ts";
 import type { McpServer } from "../mcp-server.ts";
 import type { Session } from "../session.ts";
-import { Authorization, type AuthorizationOptions } from "./authorization.ts";
+import {
+  type Admission,
+  Authorization,
+  type AuthorizationOptions,
+  admission,
+} from "./authorization.ts";
 import { listen } from "./get-stream.ts";
-import { type Admission, admission } from "./mcp-admission.ts";
 import { McpExchange } from "./mcp-exchange.ts";
-import type { McpHead } from "./mcp-head.ts";
 import * as refusals from "./mcp-refusals.ts";
 import { type SessionOptions, SessionTable } from "./session-table.ts";
+import type { McpHead } from "./standard-headers.ts";
 
 export interface McpHttpOptions extends HostCheckOptions {
-  /** Bounds on sessions; stops memory exhaustion. @default 10000 sessions, each for 30 minutes without use */
+  /** Limits on sessions. @default see `SessionOptions` */
   readonly sessions?: SessionOptions;
-  /** What is kept of streams, so that a client whose wire broke can go on. */
+  /** What is kept of streams, so that clients can resume them. @default 256 streams, and as `ReplayOptions` says */
   readonly replay?: ReplayOptions;
-  /** How often a silent stream shows that it is alive. @default 15000 */
+  /** Interval of keep-alive comments on a silent stream. @default 15000 */
   readonly keepAliveMs?: number;
-  /** How long a call goes on whose client has gone, for it to come back. @default 300000 */
+  /** How long a call runs on after its client has disconnected, so that the client can resume. @default 300000 */
   readonly graceMs?: number;
-  /** Who may call; without it everybody may. */
+  /** Requires tokens of OAuth 2.1. @default every client may call */
   readonly authorization?: AuthorizationOptions;
 }
 
 const allowed = "POST, GET, DELETE, OPTIONS";
 
-/** MCP at one place of an HTTP server, both eras. */
+/** MCP at one path of an HTTP server, for both eras. */
 export class McpEndpoint {
   readonly server: McpServer;
   readonly sessions: SessionTable;
@@ -46,14 +54,14 @@ export class McpEndpoint {
   readonly #access: HostCheck;
   readonly #guards: boolean;
   readonly #authorization: Authorization | undefined;
-  readonly #admission: Admission | undefined;
+  readonly #admission: Admission;
   readonly #open = new LinkedList<McpExchange>();
-  /** How many of these are to be waited for by a server that closes. */
+  /** How many of these a closing server waits for. */
   #calls = 0;
   readonly #idle: (() => void)[] = [];
   #ticker: Timer | undefined;
 
-  /** `guards` says that nobody before has looked at Host and Origin. */
+  /** `guards` says that Host and Origin were not checked before. */
   constructor(server: McpServer, options: McpHttpOptions, guards: boolean) {
     const { clock } = server.running;
     this.server = server;
@@ -63,15 +71,13 @@ export class McpEndpoint {
         call.drop();
     });
     this.replay = new ReplayStore(clock, { maxStreams: 256, ...options.replay });
-    const { maxMessageBytes, maxBufferedBytes } = server.limits;
-    const { buffers } = server.running;
-    this.limits = { clock, maxMessageBytes, buffers, writeTimeoutMs: defaultWriteTimeoutMs };
+    this.limits = messageLimits(server);
     this.events = {
       clock,
       keepAliveMs: options.keepAliveMs ?? 15_000,
       graceMs: options.graceMs ?? 300_000,
-      maxBufferedBytes,
-      buffers,
+      maxBufferedBytes: server.limits.maxBufferedBytes,
+      buffers: server.running.buffers,
     };
     this.#access = new HostCheck(options);
     this.#guards = guards;
@@ -91,24 +97,10 @@ export class McpEndpoint {
     const refused = this.#guards ? this.#access.refusal(head) : undefined;
     if (refused !== undefined) request.refuse(refusals.forbidden(refused));
     else if (head.method === "OPTIONS") request.refuse(this.#preflight(head));
-    else if (this.#admission === undefined) this.#route(request);
-    else {
-      this.#admission(message)
-        .then((found) => {
-          if ("refusal" in found) request.refuse(found.refusal);
-          else {
-            request.principal = found.principal;
-            this.#route(request);
-          }
-        })
-        .catch((error: unknown) => {
-          this.server.log.error({ err: error }, "a request could not be answered");
-          request.refuse(refusals.failed);
-        });
-    }
+    else this.#admission(message, request);
   }
 
-  /** The session of a request, or why it has none. */
+  /** The session of a request, or a refusal. */
   findSession(head: McpHead, principal: Principal | undefined): Session | Refusal {
     const { sessionId, protocolVersion } = head;
     if (sessionId === undefined) return refusals.sessionMissing;
@@ -125,7 +117,7 @@ export class McpEndpoint {
     this.server.changes.addSession(session);
   }
 
-  /** The call of this exchange goes on after this turn. */
+  /** The call of this request goes on after this turn of the event loop. */
   enter(exchange: McpExchange): void {
     this.#open.add(exchange);
     if (!exchange.listens) this.#calls++;
@@ -142,14 +134,14 @@ export class McpEndpoint {
     this.sessions.use(session.id, session.principal);
   }
 
-  /** Resolves when no call runs; who only listens is not waited for. */
+  /** Resolves when no call runs; requests that only listen do not count. */
   idle(): Promise<void> {
     return this.#calls === 0
       ? Promise.resolve()
       : new Promise((resolve) => this.#idle.push(resolve));
   }
 
-  /** Adds what a client needs to know that may not do this, to the headers of its reply. */
+  /** Adds what a refused client needs to know to the headers of its reply. */
   challenge(
     status: number,
     error: ErrorObject | undefined,
@@ -158,7 +150,8 @@ export class McpEndpoint {
     return this.#authorization?.challenge(status, error, headers) ?? headers;
   }
 
-  #route(request: McpExchange): void {
+  /** Handles a request whose principal is known. */
+  route(request: McpExchange): void {
     const { method } = request.head.http;
     if (method === "POST") {
       request.read();

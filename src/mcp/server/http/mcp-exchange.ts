@@ -16,9 +16,8 @@ import type { McpServer } from "../mcp-server.ts";
 import { modernWire } from "../modern.ts";
 import type { Session } from "../session.ts";
 import type { McpEndpoint } from "./mcp-endpoint.ts";
-import { McpHead } from "./mcp-head.ts";
 import * as refusals from "./mcp-refusals.ts";
-import { headerFault, isModernRequest } from "./standard-headers.ts";
+import { headerFault, isModernRequest, McpHead } from "./standard-headers.ts";
 import { eventForm, StreamPeer } from "./stream-peer.ts";
 
 const internalErrorText = errorText("2.0", undefined, internalError);
@@ -47,6 +46,11 @@ export class McpExchange implements ExchangeHost, Linked<McpExchange> {
     this.service = endpoint.server;
     this.head = new McpHead(message.head);
     this.exchange = new Exchange(this, message);
+  }
+
+  admitted(principal: Principal | undefined): void {
+    this.principal = principal;
+    this.#endpoint.route(this);
   }
 
   /** Reads the body of a POST, and answers it. */
@@ -180,7 +184,7 @@ export class McpExchange implements ExchangeHost, Linked<McpExchange> {
       return;
     }
     this.#opens = true;
-    const { remoteAddress } = this.exchange.message.transport(undefined);
+    const { remoteAddress } = this.exchange.message;
     this.#answer(message, text, sessions.make(this.principal?.id, remoteAddress));
   }
 

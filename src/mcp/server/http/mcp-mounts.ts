@@ -6,9 +6,9 @@ import { httpSseHandler } from "./http-sse.ts";
 import { McpEndpoint, type McpHttpOptions } from "./mcp-endpoint.ts";
 
 export interface McpMountOptions extends McpHttpOptions {
-  /** Where clients find MCP. @default "/mcp" */
+  /** The path of the endpoint. @default "/mcp" */
   readonly path?: string;
-  /** Where clients of 2024-11-05 find the transport of that time, such as "/sse". @default nowhere */
+  /** The path of the transport of revision 2024-11-05, such as "/sse". @default not served */
   readonly httpSsePath?: string;
 }
 
@@ -29,7 +29,8 @@ export function mcpMounts(
   options: McpMountOptions = {},
 ): Readonly<Record<string, NodeHandler>> {
   const { path = "/mcp", httpSsePath, authorization } = options;
-  if (httpSsePath === path) throw new TypeError(`path and httpSsePath are both ${path}`);
+  if (httpSsePath === path)
+    throw new TypeError(`path and httpSsePath must differ, but both are ${path}`);
   const mounts: Record<string, NodeHandler> = { [path]: handlerOf(server, options, false) };
   if (httpSsePath !== undefined) mounts[httpSsePath] = httpSseHandler(server, options, httpSsePath);
   if (authorization !== undefined) {
@@ -50,7 +51,7 @@ export function mcpMounts(
 
 /**
  * MCP for any server on `node:http`, such as Express. It checks Host and Origin itself: `hosts`
- * names the server where it is not local.
+ * names the server if it is not local.
  * @example
  * ```ts
  * import { mcpHandler, mcpServer } from "callwire/mcp";

@@ -9,7 +9,7 @@ import type { ErrorObject } from "../../../protocol/message.ts";
 import { errorText } from "../../../protocol/serialize.ts";
 import { McpErrorCode } from "../../errors.ts";
 
-/** What a request is refused with that no method sees; MCP leaves out an id that it does not know. */
+/** The response to a request that reaches no method; MCP leaves out an id that it does not know. */
 function refusal(
   status: number,
   code: number,
@@ -23,23 +23,27 @@ function refusal(
 const { BadRequest, SessionNotFound } = McpErrorCode;
 
 export const unreadable = refusal(400, parseError.code, parseError.message);
-export const notAMessage = refusal(400, ErrorCode.InvalidRequest, "the body is no message");
-export const noBatch = refusal(400, ErrorCode.InvalidRequest, "batches are not taken here");
+export const notAMessage = refusal(400, ErrorCode.InvalidRequest, "the body is not a message");
+export const noBatch = refusal(400, ErrorCode.InvalidRequest, "batches are not supported here");
 export const sessionMissing = refusal(400, BadRequest, "the header Mcp-Session-Id is missing");
-export const badRevision = refusal(400, BadRequest, "this MCP-Protocol-Version is not spoken here");
+export const badRevision = refusal(
+  400,
+  BadRequest,
+  "this MCP-Protocol-Version is not supported here",
+);
 export const alreadyInitialized = refusal(
   400,
   ErrorCode.InvalidRequest,
-  "the session is initialized already",
+  "the session is already initialized",
 );
-export const streamGone = refusal(400, BadRequest, "there is no such stream any more");
+export const streamGone = refusal(400, BadRequest, "this stream does not exist any more");
 export const sessionGone = refusal(404, SessionNotFound, "Session not found");
 export const unacceptable = refusal(
   406,
   BadRequest,
   "the Accept header of a GET must list text/event-stream",
 );
-export const alreadyListening = refusal(409, BadRequest, "the session has a stream already");
+export const alreadyListening = refusal(409, BadRequest, "the session already has a stream");
 export const wrongType = refusal(415, BadRequest, "the Content-Type must be application/json");
 export const unavailable = refusal(503, internalError.code, "tokens cannot be verified now", {
   "retry-after": "5",
@@ -59,13 +63,13 @@ export function tooLarge(maxBytes: number): Refusal {
   return refusal(413, ErrorCode.InvalidRequest, sentence, { connection: "close" });
 }
 
-/** What middleware refuses somebody with who would open a session. */
+/** The response to a client that middleware does not admit. */
 export function notAdmitted(error: ErrorObject & RpcErrorOptions): Refusal {
   const { status = 403, headers = {} } = error;
   return { status, body: errorText("2.0", undefined, error), headers };
 }
 
-/** One that answers a request, and so names it. */
+/** A refusal that replies to a request, with its id. */
 export function answered(status: number, id: string | undefined, error: ErrorObject): Refusal {
   return { status, body: errorText("2.0", id, error) };
 }

@@ -6,24 +6,24 @@ import { IdleSessions } from "./idle-sessions.ts";
 
 export interface SessionOptions {
   /**
-   * Most sessions at the same time. Over it, of the client that has most, the one that was idle longest ends, those
-   * that were never used first; while all are in use, new ones are refused with 503. @default 10000
+   * Most sessions at the same time; limits memory. Above it, the client with the most sessions loses the one that was
+   * idle longest, unused ones first; while all are in use, new ones are refused with 503. @default 10000
    */
   readonly max?: number;
-  /** How long a session lives that nobody uses; one that was never used, at most a minute. @default 1800000 */
+  /** How long an idle session is kept; one that was never used, at most a minute. @default 1800000 */
   readonly idleMs?: number;
 }
 
-/** Anyone can send `initialize`; a session counts for little until its client says something more. */
+/** Any client can send `initialize`, so a session is kept only briefly until its client sends something more. */
 const mostUnused = 1_000;
 const unusedMs = 60_000;
 
 /** The sessions of one endpoint. */
 export class SessionTable {
-  /** Of these nothing came after `initialize`. */
+  /** Sessions without a request after `initialize`. */
   readonly #unused: IdleSessions;
   readonly #used: IdleSessions;
-  /** How many sessions each client has, so that one that opens many ends its own. */
+  /** How many sessions each client has, so that a client that opens many loses its own. */
   readonly #owners = new Map<string, number>();
   readonly #max: number;
   readonly #ended: (session: Session) => void;
@@ -41,12 +41,12 @@ export class SessionTable {
     return this.#unused.size + this.#used.size;
   }
 
-  /** False while all are in use, so that none may end for another. */
+  /** False if all are in use, so that none may be ended for a new one. */
   get hasRoom(): boolean {
     return this.size < this.#max || this.#leastWanted() !== undefined;
   }
 
-  /** It counts once it was added. */
+  /** It does not count before `add`. */
   make(principal: string | undefined, address: string | undefined): Session {
     return new Session(crypto.randomUUID(), principal, address);
   }
@@ -58,7 +58,7 @@ export class SessionTable {
     this.#owners.set(session.owner, (this.#owners.get(session.owner) ?? 0) + 1);
   }
 
-  /** Undefined for one that is not there, or is somebody else's. */
+  /** Undefined if there is none, or it belongs to another principal. */
   use(id: string, principal: string | undefined): Session | undefined {
     const session = this.#used.get(id) ?? this.#unused.get(id);
     if (session === undefined || session.principal !== principal) return undefined;
@@ -92,7 +92,7 @@ export class SessionTable {
   }
 }
 
-/** The longest unused of the client that has most sessions; none that is in use. */
+/** The longest idle session of the client with the most; never one in use. */
 function idlest(
   sessions: Iterable<Session>,
   owners: ReadonlyMap<string, number>,

@@ -1,10 +1,26 @@
+import type { RequestHead } from "../../../http/http-message.ts";
 import { headerMismatch, type McpError } from "../../errors.ts";
 import { namedBy, paramAt, readHeaderValue } from "../../header-values.ts";
 import { MetaKey } from "../../meta-keys.ts";
 import { isRecord } from "../../record.ts";
 import { isModern } from "../../revisions.ts";
 import type { Catalog } from "../catalog.ts";
-import type { McpHead } from "./mcp-head.ts";
+
+/** The headers that MCP adds to those of every HTTP request. */
+export class McpHead {
+  readonly http: RequestHead;
+  readonly accept: string | undefined;
+  readonly sessionId: string | undefined;
+  readonly protocolVersion: string | undefined;
+
+  constructor(http: RequestHead) {
+    this.http = http;
+    // A client that says nothing, or takes anything, gets events if there are any.
+    this.accept = http.accept === "*/*" ? undefined : http.accept;
+    this.sessionId = http.get("mcp-session-id");
+    this.protocolVersion = http.get("mcp-protocol-version");
+  }
+}
 
 interface ModernMessage {
   readonly method?: unknown;
@@ -20,8 +36,8 @@ export function isModernRequest(message: ModernMessage, head: McpHead): boolean 
 }
 
 /**
- * Headers repeat what the body says, so that proxies can route by them: whoever trusts one must be
- * able to trust the other. What is wrong with the body itself is left to be found there.
+ * Checks that the headers repeat the body, since proxies route by them. Faults of the body itself are
+ * left to the code that handles it.
  */
 export function headerFault(
   message: ModernMessage,
@@ -34,19 +50,19 @@ export function headerFault(
   const version = envelope[MetaKey.ProtocolVersion];
   if (typeof version !== "string") return undefined;
   if (head.protocolVersion?.trim() !== version) {
-    return headerMismatch("MCP-Protocol-Version is not what the body says");
+    return headerMismatch("MCP-Protocol-Version does not match the body");
   }
   if (!isModern(version) || !isRecord(envelope[MetaKey.ClientCapabilities])) return undefined;
   const sentMethod = head.http.get("mcp-method");
   if (message.id === undefined && sentMethod === undefined) return undefined;
-  if (sentMethod?.trim() !== method) return headerMismatch("Mcp-Method is not what the body says");
+  if (sentMethod?.trim() !== method) return headerMismatch("Mcp-Method does not match the body");
   const member = namedBy.get(method as string);
   if (member === undefined || !isRecord(params)) return undefined;
   const { [member]: named } = params;
   if (typeof named !== "string") return undefined;
   const sentName = head.http.get("mcp-name");
   if (sentName === undefined || readHeaderValue(sentName) !== named) {
-    return headerMismatch("Mcp-Name is not what the body says");
+    return headerMismatch("Mcp-Name does not match the body");
   }
   return method === "tools/call" ? paramFault(named, params.arguments, catalog, head) : undefined;
 }
@@ -61,7 +77,7 @@ function paramFault(
     const sent = http.get(header);
     const value = paramAt(args, path);
     if (value === undefined ? sent !== undefined : !says(sent, value)) {
-      return headerMismatch(`${header} is not what the body says`);
+      return headerMismatch(`${header} does not match the body`);
     }
   }
   return undefined;

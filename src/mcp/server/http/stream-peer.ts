@@ -16,11 +16,11 @@ export function eventForm(revision: Revision | undefined): EventForm {
   return revision !== undefined && atLeast(revision, "2025-11-25") ? primed : messages;
 }
 
-/** A client that hears a stream of events, and answers with requests of its own. */
+/** A client that receives an event stream, and replies with requests of its own. */
 export class StreamPeer implements Peer {
   readonly canNotify = true;
   readonly #events: EventPeer;
-  /** Where its answers arrive; undefined in the modern era, which has no calls to clients. */
+  /** Where its replies arrive; undefined in the modern era, which has no calls to clients. */
   readonly #session: Session | undefined;
 
   constructor(events: EventPeer, session: Session | undefined) {
@@ -60,7 +60,7 @@ export class StreamPeer implements Peer {
             this.notify(method, params);
           });
     if (!this.#events.tell(requestText(request))) {
-      outgoing.cancel?.(new WireError("CONNECTION_LOST", "the client does not listen any more"));
+      outgoing.cancel?.(new WireError("CONNECTION_LOST", "the client has closed its event stream"));
     }
     return reply;
   }
