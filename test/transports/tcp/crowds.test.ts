@@ -67,7 +67,7 @@ describe("a caller for whom there is no connection left", () => {
     expect(told.filter(Boolean).length).toBe(100);
     for (const socket of [first.socket, ...crowd]) socket.destroy();
     while (connections.size > 0) await turn();
-    vi.runAllTimers();
+    vi.runOnlyPendingTimers();
     vi.useRealTimers();
   });
 
