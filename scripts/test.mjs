@@ -49,7 +49,7 @@ mkdirSync(join(root, ".cache"), { recursive: true });
 rmSync(reportFile, { force: true });
 console.log(
   flags.full
-    ? "Everything, with the long tests: about 20 minutes on two cores."
+    ? "Everything, with the long tests; this takes several times as long as npm test."
     : "About 4 minutes on two cores; the first run also installs what the tests need, 1 minute more.",
 );
 for (const group of groups) {

@@ -192,7 +192,7 @@ export class Connection implements Peer, AsyncDisposable {
 
   /** Refuses all calls, says so, and closes. */
   async dismiss(): Promise<void> {
-    this.#bidFarewell();
+    this.#announceShutdown();
     await this.close("going-away");
   }
 
@@ -204,7 +204,7 @@ export class Connection implements Peer, AsyncDisposable {
    * Skipped while a call runs, and for a peer that closed its side, uses its own notices or would not accept the
    * message.
    */
-  #bidFarewell(): void {
+  #announceShutdown(): void {
     const isOwed = this.origin.inFlight === 0 && !this.#inputEnded && this.#notices === undefined;
     if (isOwed && this.#seal?.mayReply !== false) this.#state.write(shutdownNotice);
   }

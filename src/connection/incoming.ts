@@ -179,12 +179,12 @@ export class Incoming implements ChannelListener {
   /** False if the error is about a call. */
   #receiveConnectionError(message: Envelope, isFirst: boolean): boolean {
     if (isShutdownNotice(message)) this.#state.close(new NotTaken(), "done");
-    else if (isFirst && isRejection(message)) this.#turnedAway(message);
+    else if (isFirst && isRejection(message)) this.#rejected(message);
     else return false;
     return true;
   }
 
-  #turnedAway(message: Envelope): void {
+  #rejected(message: Envelope): void {
     const error = replyOf(message)?.error;
     if (error !== undefined) this.#state.pending.fail(RemoteError.from(error));
     this.#state.close(new WireError("CLOSED", "the peer refused the connection"), "done");
