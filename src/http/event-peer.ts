@@ -1,4 +1,5 @@
 import type { Clock, Timer } from "../protocol/clock.ts";
+import type { EventForm } from "../protocol/event-form.ts";
 import type { Link } from "../protocol/link.ts";
 import type { Buffering, WireBuffers } from "../protocol/memory-bounds.ts";
 import type { Id, Params } from "../protocol/message.ts";
@@ -39,16 +40,6 @@ export interface EventHost {
   abandon(): void;
 }
 
-/** How messages are written as events. */
-export interface EventForm {
-  /** Undefined drops the notification. */
-  notification(method: string, params: Params | undefined): string | undefined;
-  /** Whether an empty event comes first, for clients that take ids from events only. */
-  readonly primes?: boolean;
-  /** The last events of the stream; `streamed` says whether items came before. */
-  ending(reply: string | undefined, streamed: boolean): readonly string[];
-}
-
 /** Each event is a JSON-RPC message, and the response is the last. */
 export const messages: EventForm = {
   notification: (method, params) =>
@@ -66,11 +57,20 @@ export const plainItems: EventForm = {
     return resultText("2.0", idText(id), valueText(value));
   },
   ending(reply, streamed) {
-    // The result of a stream only says that it ended, which `[DONE]` says too.
-    const needless = streamed && reply?.startsWith('{"jsonrpc":"2.0","result":');
-    return reply === undefined || needless ? ["[DONE]"] : [reply, "[DONE]"];
+    return reply === undefined || isNeedless(reply, streamed) ? ["[DONE]"] : [reply, "[DONE]"];
   },
 };
+
+/** Each item is a response of its own, and the end of the stream is the end of the response, as A2A has it. */
+export const itemResponses: EventForm = {
+  notification: plainItems.notification,
+  ending: (reply, streamed) => (reply === undefined || isNeedless(reply, streamed) ? [] : [reply]),
+};
+
+/** The result of a stream only says that it ended. */
+function isNeedless(reply: string, streamed: boolean): boolean {
+  return streamed && reply.startsWith('{"jsonrpc":"2.0","result":');
+}
 
 export interface EventSettings {
   readonly clock: Clock;

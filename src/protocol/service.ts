@@ -1,4 +1,5 @@
 import type { Answer, Answerer } from "./answer.ts";
+import type { EventForm } from "./event-form.ts";
 import type { Admit } from "./handle.ts";
 import type { Limits } from "./limits.ts";
 import type { Log } from "./log.ts";
@@ -25,6 +26,11 @@ export interface Service {
   answerUnknown?(text: string, origin: Origin): Answer;
   /** Whether a method streams; only such may be started by a GET. */
   isStream?(method: string): boolean;
+  /**
+   * How HTTP writes the items of streams, if not as notifications before the response. The headers are then sent with
+   * the first item, so that an earlier failure is an ordinary reply.
+   */
+  readonly eventForm?: EventForm | undefined;
   /** Method names, for wires on which each has an address; missing if they are not known in advance. */
   methodNames?(): readonly string[];
   /**

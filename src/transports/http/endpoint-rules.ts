@@ -30,6 +30,7 @@ import { type Recording, type ReplayOptions, ReplayStore } from "../../http/repl
 import type { Answer } from "../../protocol/answer.ts";
 import { type Clock, longestDelayMs } from "../../protocol/clock.ts";
 import { invalidRequest } from "../../protocol/errors.ts";
+import type { EventForm } from "../../protocol/event-form.ts";
 import { isRefusal } from "../../protocol/handle.ts";
 import { HostCheck, type HostCheckOptions } from "../../protocol/host-check.ts";
 import { limitOf } from "../../protocol/limits.ts";
@@ -145,7 +146,8 @@ export class EndpointRules {
   }
 
   /** A caller that may receive events before its reply. Only clients that take nothing but events can resume. */
-  peer(host: EventHost, form: ReplyForm | "plain", head: RequestHead): EventPeer {
+  peer(host: EventHost, form: ReplyForm | "plain" | EventForm, head: RequestHead): EventPeer {
+    if (typeof form === "object") return new EventPeer(host, form, this.#events);
     if (form === "plain") return new EventPeer(host, plainItems, this.#events);
     if (form !== "events") return new EventPeer(host, messages, this.#events);
     return new EventPeer(host, messages, this.#events, () =>

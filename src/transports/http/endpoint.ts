@@ -137,6 +137,13 @@ export class Endpoint implements ExchangeHost {
       this.#answerPlain(exchange, text, body, true);
       return;
     }
+    const { eventForm } = this.service;
+    if (eventForm !== undefined) {
+      const events = this.rules.peer(exchange, eventForm, head);
+      const origin = exchange.beginEvents(body, events, false);
+      exchange.answer(this.service.receive(text, origin), origin);
+      return;
+    }
     const form = replyForm(head.accept);
     const origin =
       form === "json"

@@ -1,6 +1,7 @@
 import { callPeer } from "../../../connection/peer-call.ts";
-import { type EventForm, type EventPeer, messages } from "../../../http/event-peer.ts";
+import { type EventPeer, messages } from "../../../http/event-peer.ts";
 import { WireError } from "../../../protocol/errors.ts";
+import type { EventForm } from "../../../protocol/event-form.ts";
 import type { Outgoing } from "../../../protocol/link.ts";
 import type { Params, Reply, Request } from "../../../protocol/message.ts";
 import { type CallBackOptions, type Peer, unreachablePeer } from "../../../protocol/origin.ts";

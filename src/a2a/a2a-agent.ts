@@ -1,0 +1,128 @@
+import { itemResponses } from "../http/event-peer.ts";
+import { systemClock } from "../protocol/clock.ts";
+import { consoleLog } from "../protocol/console-log.ts";
+import type { Context } from "../protocol/context.ts";
+import type { Middleware } from "../protocol/handle.ts";
+import type { HostOptions } from "../protocol/host.ts";
+import { limitOf } from "../protocol/limits.ts";
+import { Server } from "../server/server.ts";
+import { AgentTasks } from "./agent-tasks.ts";
+import { type AgentCard, type AgentDescription, addressedCard, cardOf } from "./card.ts";
+import { a2aError } from "./errors.ts";
+import type { Execute } from "./executor.ts";
+import { MemoryTaskStore } from "./memory-task-store.ts";
+import { methodsOf } from "./methods.ts";
+import { Operations } from "./operations.ts";
+import { PushSender, type Webhooks } from "./push-sender.ts";
+import type { TaskStore } from "./task-store.ts";
+
+export interface A2aAgentOptions extends Omit<HostOptions, "versions" | "nullParams" | "profile"> {
+  /** Who the agent is and what it can do. */
+  readonly card: AgentDescription;
+  /** Answers messages: a generator, or a function that returns the whole answer. */
+  readonly execute: Execute;
+  /** Middleware around every call, such as `authenticate`. @default none */
+  readonly use?: readonly Middleware[];
+  /** Where tasks are kept. @default a `MemoryTaskStore` */
+  readonly store?: TaskStore;
+  /** Sends events to the webhooks of clients: `webhooks()` of `callwire/a2a/node`. @default not supported */
+  readonly push?: Webhooks;
+  /** The card for callers that the agent knows; it may be another for each. @default none */
+  readonly extendedCard?:
+    | AgentDescription
+    | ((call: Context) => AgentDescription | undefined | Promise<AgentDescription | undefined>);
+  /** Most agents that work at the same time; more messages are refused. Stops overload. @default 1000 */
+  readonly maxAgents?: number;
+  /** How long a call waits for a task to be done before it returns the task as it is. @default 600000 */
+  readonly blockMs?: number;
+}
+
+/** An agent of A2A 1.0 and 0.3, as a service for `serveHttp` and `fetchHandler`. */
+export class A2aAgent extends Server {
+  /** Items of streams are responses of their own, as A2A has them. */
+  readonly eventForm = itemResponses;
+  readonly #card: Omit<AgentCard, "supportedInterfaces">;
+  /** Where it is served, as its clients see it; set by whatever serves it. */
+  url = "";
+
+  constructor(options: A2aAgentOptions) {
+    const { card: description, execute, push, extendedCard, store, ...rest } = options;
+    if (typeof execute !== "function")
+      throw new TypeError("an agent needs execute, a function of the message");
+    const clock = options.clock ?? systemClock;
+    const log = options.log ?? consoleLog;
+    const tasksStore = store ?? new MemoryTaskStore({ clock });
+    const sender = push && new PushSender(push, clock, log);
+    const card = cardOf(description, {
+      push: push !== undefined,
+      extendedCard: extendedCard !== undefined,
+    });
+    const tasks = new AgentTasks({
+      execute,
+      store: tasksStore,
+      clock,
+      log,
+      maxRunning: limitOf("maxAgents", options.maxAgents, 1_000),
+      push: sender,
+    });
+    const operations = new Operations({
+      tasks,
+      store: tasksStore,
+      card,
+      push: sender,
+      extendedCard:
+        extendedCard &&
+        (async (call) => {
+          const found =
+            typeof extendedCard === "function" ? await extendedCard(call) : extendedCard;
+          if (found === undefined)
+            throw a2aError(
+              "ExtendedAgentCardNotConfigured",
+              "There is no extended card for this caller",
+            );
+          return addressedCard(
+            cardOf(found, { push: push !== undefined, extendedCard: true }),
+            this.url,
+          );
+        }),
+      blockMs: limitOf("blockMs", options.blockMs, 600_000),
+    });
+    super(methodsOf(operations), {
+      ...rest,
+      discover: false,
+      profile,
+      timeoutMs: Number.POSITIVE_INFINITY,
+    });
+    this.#card = card;
+    this.onClose(() => tasks.close());
+  }
+
+  /** The card for clients that reach the agent at this URL. */
+  card(url: string): AgentCard {
+    return addressedCard(this.#card, url);
+  }
+}
+
+/**
+ * Makes an agent of one function. `a2aMounts` of `callwire/a2a/node` and `a2aHandler` serve it.
+ * @example
+ * ```ts
+ * import { a2aAgent } from "callwire/a2a";
+ * import { a2aMounts } from "callwire/a2a/node";
+ * import { serveHttp } from "callwire/http/node";
+ *
+ * const agent = a2aAgent({
+ *   card: { name: "Parrot", description: "Repeats what it is told" },
+ *   async *execute(message) {
+ *     for (const word of message.text.split(" ")) yield `${word} `;
+ *   },
+ * });
+ * await serveHttp(server, { port: 8000, mounts: a2aMounts(agent) });
+ * ```
+ */
+export function a2aAgent(options: A2aAgentOptions): A2aAgent {
+  return new A2aAgent(options);
+}
+
+/** A2A has no batches, and its params are objects. */
+const profile = { nullIds: true, positionalParams: false, batches: () => false };

@@ -1,0 +1,58 @@
+import type { A2aAgent } from "./a2a-agent.ts";
+
+/** Where clients look for the card. */
+export const cardPath = "/.well-known/agent-card.json";
+
+/** A response to a request for the card. */
+export interface CardReply {
+  readonly status: 200 | 304;
+  readonly body: string;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** Serves the card of an agent, and lets clients cache it. */
+export class CardHandler {
+  readonly #agent: A2aAgent;
+  readonly #modified: string;
+  readonly #cards = new Map<string, Promise<{ body: string; etag: string }>>();
+
+  constructor(agent: A2aAgent) {
+    this.#agent = agent;
+    // In whole seconds, as HTTP has it; the card is as old as the process that made it.
+    this.#modified = new Date(agent.running.clock.now()).toUTCString();
+  }
+
+  /** `url` is the address of the agent as this client sees it; `known` the tags of `If-None-Match`. */
+  async reply(url: string, known: string | undefined): Promise<CardReply> {
+    const { body, etag } = await this.#card(url);
+    const headers = {
+      "content-type": "application/json",
+      "cache-control": "public, max-age=300",
+      "last-modified": this.#modified,
+      etag,
+      "access-control-allow-origin": "*",
+    };
+    const isKnown =
+      known?.split(",").some((tag) => tag.trim().replace(/^W\//, "") === etag) === true;
+    return isKnown ? { status: 304, body: "", headers } : { status: 200, body, headers };
+  }
+
+  #card(url: string): Promise<{ body: string; etag: string }> {
+    const made = this.#cards.get(url);
+    if (made !== undefined) return made;
+    // Clients choose the Host, within what the server allows.
+    if (this.#cards.size >= 100) this.#cards.clear();
+    const card = this.#make(url);
+    this.#cards.set(url, card);
+    return card;
+  }
+
+  async #make(url: string): Promise<{ body: string; etag: string }> {
+    const body = JSON.stringify(await this.#agent.card(url));
+    const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(body));
+    const hex = Array.from(new Uint8Array(digest).slice(0, 16), (byte) =>
+      byte.toString(16).padStart(2, "0"),
+    );
+    return { body, etag: `"${hex.join("")}"` };
+  }
+}

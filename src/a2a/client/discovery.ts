@@ -1,0 +1,90 @@
+import { chunksOf, type HeaderRecord, readText } from "../../http/client-exchange.ts";
+import { WireError } from "../../protocol/errors.ts";
+import type { AgentCard, AgentInterface, SecurityScheme } from "../card.ts";
+
+/** The card of an agent, and the interface that the client uses. */
+export interface Discovered {
+  readonly card: AgentCard;
+  readonly url: string;
+  readonly version: "1.0" | "0.3";
+  readonly tenant: string | undefined;
+}
+
+type Send = (url: string, init: RequestInit) => Promise<Response>;
+
+const maxCardLength = 1024 * 1024;
+
+/** Reads the card at an address: the address of the card itself, or of the agent's host. */
+export async function discover(
+  address: string,
+  send: Send,
+  headers: HeaderRecord,
+): Promise<Discovered> {
+  const url = address.endsWith(".json")
+    ? address
+    : new URL("/.well-known/agent-card.json", address).href;
+  const response = await send(url, {
+    headers: { ...headers, accept: "application/json", "a2a-version": "1.0" },
+  });
+  const text = await readText(chunksOf(response.body), maxCardLength);
+  if (!response.ok)
+    throw new WireError(
+      "BAD_REPLY",
+      `there is no agent card at ${url} (HTTP status ${response.status})`,
+    );
+  let card: unknown;
+  try {
+    card = JSON.parse(text);
+  } catch (cause) {
+    throw new WireError("BAD_REPLY", `the agent card at ${url} is not JSON`, { cause });
+  }
+  if (typeof card !== "object" || card === null)
+    throw new WireError("BAD_REPLY", `the agent card at ${url} is not an object`);
+  return chosen(card as AgentCard & LegacyCard, url);
+}
+
+/** What 0.3 has in place of `supportedInterfaces`. */
+interface LegacyCard {
+  readonly url?: string;
+  readonly protocolVersion?: string;
+}
+
+/** The first interface that speaks JSON-RPC, in the order of the card. */
+function chosen(card: AgentCard & LegacyCard, from: string): Discovered {
+  const interfaces: readonly AgentInterface[] = card.supportedInterfaces ?? [];
+  for (const { protocolBinding, protocolVersion, url, tenant } of interfaces) {
+    if (protocolBinding?.toUpperCase() !== "JSONRPC") continue;
+    const version = /^(1\.0|0\.3)(\.\d+)?$/.exec(protocolVersion ?? "")?.[1] as
+      | "1.0"
+      | "0.3"
+      | undefined;
+    if (version !== undefined)
+      return { card, url: new URL(url, from).href, version, tenant: tenant || undefined };
+  }
+  if (interfaces.length === 0 && card.url !== undefined)
+    return { card, url: new URL(card.url, from).href, version: "0.3", tenant: undefined };
+  throw new WireError("UNSUPPORTED", "the agent offers no JSON-RPC interface of A2A 1.0 or 0.3");
+}
+
+/** The headers that credentials go into, as the schemes of the card say. */
+export function credentialHeaders(
+  schemes: Readonly<Record<string, SecurityScheme>> = {},
+  credentials: Readonly<Record<string, string>> = {},
+): HeaderRecord {
+  const headers: Record<string, string> = {};
+  for (const [name, secret] of Object.entries(credentials)) {
+    const scheme = Object.hasOwn(schemes, name) ? schemes[name] : undefined;
+    if (scheme === undefined)
+      throw new TypeError(
+        `the card has no security scheme "${name}", only ${Object.keys(schemes).join(", ")}`,
+      );
+    const { apiKeySecurityScheme: key, httpAuthSecurityScheme: http } = scheme;
+    if (key === undefined) headers.authorization = `${http?.scheme ?? "Bearer"} ${secret}`;
+    else if (key.location === "header") headers[key.name.toLowerCase()] = secret;
+    else
+      throw new TypeError(
+        `the API key of "${name}" goes into a ${key.location}, which is not supported`,
+      );
+  }
+  return headers;
+}

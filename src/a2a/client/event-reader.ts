@@ -1,0 +1,35 @@
+import { chunksOf, isEventStream, readText } from "../../http/client-exchange.ts";
+import { EventStreamDecoder } from "../../http/event-stream.ts";
+import { RemoteError, WireError } from "../../protocol/errors.ts";
+import type { ErrorObject } from "../../protocol/message.ts";
+import { badReply } from "../../protocol/pair.ts";
+
+/** The results of a response: those of its events, or the one that it is. */
+export async function* resultsOf(response: Response, maxLength: number): AsyncGenerator<unknown> {
+  if (!isEventStream(response.headers.get("content-type"))) {
+    const text = await readText(chunksOf(response.body), maxLength);
+    yield resultOf(text, response.status);
+    return;
+  }
+  const decoder = new EventStreamDecoder(maxLength);
+  const found: string[] = [];
+  for await (const chunk of chunksOf(response.body)) {
+    decoder.push(chunk, ({ data }) => found.push(data));
+    for (const data of found.splice(0)) yield resultOf(data, 200);
+  }
+}
+
+function resultOf(text: string, status: number): unknown {
+  let reply: { readonly result?: unknown; readonly error?: ErrorObject };
+  try {
+    reply = JSON.parse(text) ?? {};
+  } catch (cause) {
+    if (status !== 200)
+      throw new WireError("BAD_REPLY", `the agent answered with HTTP status ${status}`, { cause });
+    throw badReply("the reply is not JSON", { cause });
+  }
+  const { error } = reply;
+  if (error !== undefined && error !== null) throw RemoteError.from(error);
+  if (reply.result === undefined) throw badReply("the reply has neither a result nor an error");
+  return reply.result;
+}

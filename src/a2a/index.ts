@@ -1,0 +1,42 @@
+/** Agent2Agent (A2A): methods and functions as agents, and a client for the agents of others. @module callwire/a2a */
+export { type A2aAgent, type A2aAgentOptions, a2aAgent } from "./a2a-agent.ts";
+export type { AgentState, AgentUpdate, Content } from "./agent-update.ts";
+export type {
+  AgentCard,
+  AgentDescription,
+  AgentExtension,
+  AgentInterface,
+  AgentSkill,
+  CardSignature,
+  SecurityRequirement,
+  SecurityScheme,
+} from "./card.ts";
+export {
+  type A2aClient,
+  type A2aClientOptions,
+  a2aClient,
+  type SendOptions,
+} from "./client/a2a-client.ts";
+export { A2aErrorCode, type A2aErrorName, a2aError } from "./errors.ts";
+export type { AgentTask, Execute, IncomingMessage } from "./executor.ts";
+export { type A2aHandlerOptions, a2aHandler } from "./fetch-handler.ts";
+export { MemoryTaskStore, type MemoryTaskStoreOptions } from "./memory-task-store.ts";
+export type {
+  Artifact,
+  ArtifactUpdate,
+  ListTasksParams,
+  ListTasksResult,
+  Message,
+  Part,
+  PushConfig,
+  SendConfiguration,
+  SendParams,
+  SendResult,
+  StatusUpdate,
+  StreamResponse,
+  Task,
+  TaskState,
+  TaskStatus,
+} from "./model.ts";
+export type { Webhooks } from "./push-sender.ts";
+export type { TaskPage, TaskQuery, TaskRecord, TaskStore } from "./task-store.ts";

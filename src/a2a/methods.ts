@@ -1,0 +1,140 @@
+import type { Context } from "../protocol/context.ts";
+import { isThenable } from "../protocol/message.ts";
+import { type Methods, method, stream } from "../server/method.ts";
+import { a2aError } from "./errors.ts";
+import * as legacy from "./legacy.ts";
+import { isInterrupted, isTerminal, type StreamResponse, type TaskState } from "./model.ts";
+import type { Operations } from "./operations.ts";
+import * as check from "./params-check.ts";
+
+const versions = new Set(["", "0.3", "1.0"]);
+
+/** Refuses versions that the agent does not speak. The names of the methods say which of the others it is. */
+function checkVersion({ transport }: Context): void {
+  const version = String(transport.headers["a2a-version"] ?? "").trim();
+  if (!versions.has(version) && !/^(1\.0|0\.3)\.\d+$/.test(version))
+    throw a2aError("VersionNotSupported", "This agent speaks A2A 1.0 and 0.3", { version });
+}
+
+type Operation<P, R> = (params: P, call: Context) => R | Promise<R>;
+
+function once<P>(read: (params: unknown) => P, run: Operation<P, unknown>) {
+  return method({}, async (params, call) => {
+    checkVersion(call);
+    return run(read(params), call);
+  });
+}
+
+function streamed<P>(read: (params: unknown) => P, run: Operation<P, AsyncIterable<unknown>>) {
+  return stream({}, (params, call) => {
+    checkVersion(call);
+    const items = run(read(params), call);
+    return isThenable(items) ? opened(items) : items;
+  });
+}
+
+/** The items of a stream that is not open yet; leaving it leaves the stream at once. */
+function opened(opening: Promise<AsyncIterable<unknown>>): AsyncIterable<unknown> {
+  const iterator = opening.then((items) => items[Symbol.asyncIterator]());
+  iterator.catch(() => {});
+  return {
+    [Symbol.asyncIterator]: () => ({
+      next: async () => (await iterator).next(),
+      return: async () => (await (await iterator).return?.()) ?? { done: true, value: undefined },
+    }),
+  };
+}
+
+/** The methods of both versions; those of 0.3 have slashes in their names. */
+export function methodsOf(operations: Operations): Methods {
+  const isFinal = (state: TaskState): boolean => isTerminal(state) || isInterrupted(state);
+  const toLegacy = (event: StreamResponse) => legacy.responseTo(event, isFinal);
+  const legacySend = (params: unknown) => check.sendParams(legacy.sendFrom(params));
+  const legacyPush = (params: unknown) => check.pushReference(legacy.pushReferenceFrom(params));
+  return {
+    SendMessage: once(check.sendParams, (params, call) => operations.send(params, call)),
+    SendStreamingMessage: streamed(check.sendParams, (params, call) =>
+      operations.stream(params, call),
+    ),
+    GetTask: once(check.taskReference, (params, call) => operations.get(params, call)),
+    ListTasks: once(check.listTasksParams, (params, call) => operations.list(params, call)),
+    CancelTask: once(check.taskReference, (params, call) => operations.cancel(params, call)),
+    SubscribeToTask: streamed(check.taskReference, (params, call) =>
+      operations.subscribe(params, call),
+    ),
+    CreateTaskPushNotificationConfig: once(check.pushConfig, (params, call) =>
+      operations.createPush(params, call),
+    ),
+    GetTaskPushNotificationConfig: once(check.pushReference, (params, call) =>
+      operations.getPush(params, call),
+    ),
+    ListTaskPushNotificationConfigs: once(check.pushListing, (params, call) =>
+      operations.listPush(params, call),
+    ),
+    DeleteTaskPushNotificationConfig: once(check.pushReference, (params, call) =>
+      operations.deletePush(params, call),
+    ),
+    GetExtendedAgentCard: once(check.tenantOnly, (_, call) => operations.extendedCard(call)),
+    "message/send": once(legacySend, async (params, call) =>
+      toLegacy(await operations.send(params, call)),
+    ),
+    "message/stream": streamed(legacySend, async (params, call) =>
+      mapped(await operations.stream(params, call), toLegacy),
+    ),
+    "tasks/get": once(check.taskReference, async (params, call) =>
+      legacy.taskTo(await operations.get(params, call)),
+    ),
+    "tasks/cancel": once(check.taskReference, async (params, call) =>
+      legacy.taskTo(await operations.cancel(params, call)),
+    ),
+    "tasks/resubscribe": streamed(check.taskReference, async (params, call) =>
+      mapped(await operations.subscribe(params, call), toLegacy),
+    ),
+    "tasks/pushNotificationConfig/set": once(
+      (params) => check.pushConfig(legacy.pushConfigFrom(params)),
+      async (params, call) => legacy.pushTo(await operations.createPush(params, call)),
+    ),
+    "tasks/pushNotificationConfig/get": once(
+      (params) =>
+        check.pushListing(legacy.pushReferenceFrom(params)) as { taskId: string; id?: string },
+      async ({ taskId, id }, call) =>
+        legacy.pushTo(
+          id === undefined
+            ? legacy.firstPush((await operations.listPush({ taskId }, call)).configs)
+            : await operations.getPush({ taskId, id }, call),
+        ),
+    ),
+    "tasks/pushNotificationConfig/list": once(
+      (params) => check.pushListing(legacy.pushReferenceFrom(params)),
+      async (params, call) => (await operations.listPush(params, call)).configs.map(legacy.pushTo),
+    ),
+    "tasks/pushNotificationConfig/delete": once(legacyPush, async (params, call) => {
+      await operations.deletePush(params, call);
+      return null;
+    }),
+    "agent/getAuthenticatedExtendedCard": once(
+      () => ({}),
+      (_, call) => operations.extendedCard(call),
+    ),
+  };
+}
+
+function mapped<T, R>(items: AsyncIterable<T>, map: (item: T) => R): AsyncIterable<R> {
+  return {
+    [Symbol.asyncIterator]() {
+      const iterator = items[Symbol.asyncIterator]();
+      return {
+        async next() {
+          const next = await iterator.next();
+          return next.done === true
+            ? { done: true, value: undefined }
+            : { done: false, value: map(next.value) };
+        },
+        async return() {
+          await iterator.return?.();
+          return { done: true, value: undefined };
+        },
+      };
+    },
+  };
+}

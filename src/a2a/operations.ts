@@ -1,0 +1,254 @@
+import { settledOrTimeout } from "../protocol/clock.ts";
+import type { Context } from "../protocol/context.ts";
+import { type AgentTasks, declaredExtensions, ownerOf } from "./agent-tasks.ts";
+import type { AgentCard } from "./card.ts";
+import { a2aError, invalidField } from "./errors.ts";
+import type {
+  ListTasksParams,
+  ListTasksResult,
+  Part,
+  PushConfig,
+  SendParams,
+  SendResult,
+  StreamResponse,
+  Task,
+} from "./model.ts";
+import type { PushReference, TaskReference } from "./params-check.ts";
+import type { PushSender } from "./push-sender.ts";
+import type { TaskStore } from "./task-store.ts";
+
+export interface OperationSettings {
+  readonly tasks: AgentTasks;
+  readonly store: TaskStore;
+  readonly card: Omit<AgentCard, "supportedInterfaces">;
+  readonly push: PushSender | undefined;
+  /** The card for callers that the agent knows. */
+  readonly extendedCard: ((call: Context) => AgentCard | Promise<AgentCard>) | undefined;
+  /** How long `SendMessage` waits for a task to be done. */
+  readonly blockMs: number;
+}
+
+/** Most webhooks of one task. */
+const maxPushConfigs = 10;
+
+/** The operations of A2A, with params that were checked and in the form of 1.0. */
+export class Operations {
+  readonly #settings: OperationSettings;
+
+  constructor(settings: OperationSettings) {
+    this.#settings = settings;
+  }
+
+  /** Answers with the task when it is done or waits for input, or as it is if the client does not want to wait. */
+  async send(params: SendParams, call: Context): Promise<SendResult> {
+    const { tasks, blockMs } = this.#settings;
+    const push = await this.#accept(params, call);
+    const { historyLength, returnImmediately = false } = params.configuration ?? {};
+    const run = await tasks.start(params, call, push);
+    if (returnImmediately) await run.begin();
+    else {
+      const settled = run.outcome.then(
+        () => {},
+        () => {},
+      );
+      await settledOrTimeout(tasks.clock, blockMs, settled);
+      if (!run.isOver) await run.begin();
+    }
+    const result: SendResult =
+      run.record !== undefined && !run.isOver ? { task: run.record.task } : await run.outcome;
+    return "task" in result ? { task: withHistory(result.task, historyLength) } : result;
+  }
+
+  /** All events of a message, from the task that it becomes to its end. */
+  async stream(params: SendParams, call: Context): Promise<AsyncIterable<StreamResponse>> {
+    this.#needStreaming();
+    const push = await this.#accept(params, call);
+    return this.#settings.tasks.startStream(params, call, push);
+  }
+
+  async subscribe(
+    { id, tenant }: TaskReference,
+    call: Context,
+  ): Promise<AsyncIterable<StreamResponse>> {
+    this.#needStreaming();
+    return this.#settings.tasks.subscribe(id, ownerOf(call, tenant));
+  }
+
+  async get({ id, historyLength, tenant }: TaskReference, call: Context): Promise<Task> {
+    const { task } = await this.#settings.tasks.find(id, ownerOf(call, tenant));
+    return withHistory(task, historyLength);
+  }
+
+  cancel({ id, tenant }: TaskReference, call: Context): Promise<Task> {
+    return this.#settings.tasks.cancel(id, ownerOf(call, tenant));
+  }
+
+  async list(params: ListTasksParams, call: Context): Promise<ListTasksResult> {
+    const {
+      contextId,
+      pageSize = 50,
+      pageToken = "",
+      historyLength = 0,
+      statusTimestampAfter,
+    } = params;
+    const state =
+      (params.status as string) === "TASK_STATE_UNSPECIFIED" ? undefined : params.status;
+    const { records, total } = await this.#settings.store.list({
+      owner: ownerOf(call, params.tenant),
+      contextId: contextId === "" ? undefined : contextId,
+      state,
+      changedSince:
+        statusTimestampAfter === undefined ? undefined : Date.parse(statusTimestampAfter),
+      after: pageToken === "" ? undefined : placeOf(pageToken),
+      limit: pageSize + 1,
+    });
+    const page = records.slice(0, pageSize);
+    const last = records.length > pageSize ? page.at(-1) : undefined;
+    return {
+      tasks: page.map(({ task }) => {
+        const { artifacts, ...rest } = withHistory(task, historyLength);
+        return params.includeArtifacts === true && artifacts !== undefined
+          ? { ...rest, artifacts }
+          : rest;
+      }),
+      nextPageToken: last === undefined ? "" : btoa(`${last.changedAt} ${last.task.id}`),
+      pageSize,
+      totalSize: total,
+    };
+  }
+
+  async createPush(
+    given: Omit<PushConfig, "id"> & { id?: string },
+    call: Context,
+  ): Promise<PushConfig> {
+    const { tasks } = this.#settings;
+    const config = await this.#pushConfig(given, given.taskId);
+    await tasks.change(config.taskId, ownerOf(call, given.tenant), (record) => {
+      const push = [...record.push.filter(({ id }) => id !== config.id), config];
+      if (push.length > maxPushConfigs)
+        throw a2aError(
+          "UnsupportedOperation",
+          `A task can have ${maxPushConfigs} webhooks at most`,
+        );
+      return { record: { ...record, push, version: record.version + 1 } };
+    });
+    return config;
+  }
+
+  async getPush({ taskId, id, tenant }: PushReference, call: Context): Promise<PushConfig> {
+    const { push } = await this.#pushed(taskId, tenant, call);
+    const config = push.find((each) => each.id === id);
+    if (config === undefined)
+      throw a2aError("TaskNotFound", "There is no such push notification config", { taskId, id });
+    return config;
+  }
+
+  async listPush(
+    { taskId, tenant }: { readonly taskId: string; readonly tenant?: string },
+    call: Context,
+  ): Promise<{ configs: readonly PushConfig[]; nextPageToken: string }> {
+    const { push } = await this.#pushed(taskId, tenant, call);
+    return { configs: push, nextPageToken: "" };
+  }
+
+  async deletePush({ taskId, id, tenant }: PushReference, call: Context): Promise<object> {
+    const { push } = await this.#pushed(taskId, tenant, call);
+    if (push.some((each) => each.id === id)) {
+      await this.#settings.tasks.change(taskId, ownerOf(call, tenant), (record) => {
+        const rest = record.push.filter((each) => each.id !== id);
+        return { record: { ...record, push: rest, version: record.version + 1 } };
+      });
+    }
+    return {};
+  }
+
+  async extendedCard(call: Context): Promise<AgentCard> {
+    const { extendedCard } = this.#settings;
+    if (extendedCard === undefined)
+      throw a2aError("UnsupportedOperation", "This agent has no extended card");
+    const card = await extendedCard(call);
+    if (card === undefined)
+      throw a2aError("ExtendedAgentCardNotConfigured", "There is no extended card for this caller");
+    return card;
+  }
+
+  /** Refuses a message that the agent cannot take, and gives its webhook, if it names one. */
+  async #accept(params: SendParams, call: Context): Promise<PushConfig | undefined> {
+    const { card } = this.#settings;
+    const declared = declaredExtensions(call);
+    for (const { uri, required = false } of card.capabilities.extensions ?? []) {
+      if (required && !declared.includes(uri))
+        throw a2aError("ExtensionSupportRequired", "The client must declare an extension", { uri });
+    }
+    for (const part of params.message.parts) checkMediaType(part, card);
+    const config = params.configuration?.taskPushNotificationConfig;
+    return config === undefined ? undefined : this.#pushConfig(config, "");
+  }
+
+  async #pushConfig(
+    given: Omit<PushConfig, "taskId" | "id"> & { id?: string },
+    taskId: string,
+  ): Promise<PushConfig> {
+    const refusal = await this.#needPush().refusal(given.url);
+    if (refusal !== undefined) throw invalidField("url", refusal);
+    return { ...given, taskId, id: given.id ?? crypto.randomUUID() };
+  }
+
+  async #pushed(
+    taskId: string,
+    tenant: string | undefined,
+    call: Context,
+  ): Promise<{ readonly push: readonly PushConfig[] }> {
+    this.#needPush();
+    return this.#settings.tasks.find(taskId, ownerOf(call, tenant));
+  }
+
+  #needPush(): PushSender {
+    const { push } = this.#settings;
+    if (push === undefined)
+      throw a2aError("PushNotificationNotSupported", "This agent sends no push notifications");
+    return push;
+  }
+
+  #needStreaming(): void {
+    if (this.#settings.card.capabilities.streaming !== true)
+      throw a2aError("UnsupportedOperation", "This agent does not stream");
+  }
+}
+
+function checkMediaType(
+  { mediaType }: Part,
+  { defaultInputModes, skills }: OperationSettings["card"],
+): void {
+  if (mediaType === undefined || mediaType === "") return;
+  const accepted = [...defaultInputModes, ...skills.flatMap(({ inputModes = [] }) => inputModes)];
+  const [type = ""] = mediaType.toLowerCase().split(";");
+  const [group = ""] = type.split("/");
+  const takes = (mode: string): boolean =>
+    mode === "*" || mode === "*/*" || mode === `${group}/*` || mode.toLowerCase() === type.trim();
+  if (!accepted.some(takes))
+    throw a2aError("ContentTypeNotSupported", "The agent does not take this media type", {
+      mediaType,
+    });
+}
+
+/** The task with the last messages of its history; unset gives all, and 0 none. */
+function withHistory(task: Task, length: number | undefined): Task {
+  if (length === undefined || task.history === undefined) return task;
+  const { history, ...rest } = task;
+  return length === 0 ? rest : { ...rest, history: history.slice(-length) };
+}
+
+/** Where the next page begins, from the token of the page before. */
+function placeOf(token: string): { readonly changedAt: number; readonly id: string } {
+  let text: string;
+  try {
+    text = atob(token);
+  } catch {
+    text = "";
+  }
+  const [, changedAt, id] = /^(\d{1,15}) ([\w-]+)$/.exec(text) ?? [];
+  if (changedAt === undefined || id === undefined)
+    throw invalidField("pageToken", "must be that of an earlier page");
+  return { changedAt: Number(changedAt), id };
+}
