@@ -1,5 +1,6 @@
 import type { KnipConfig } from "knip";
 import tracing from "./examples/tracing/package.json" with { type: "json" };
+import a2a from "./test/a2a/peers/package.json" with { type: "json" };
 import browser from "./test/browser/package.json" with { type: "json" };
 import { entries } from "./test/entries.ts";
 import interop from "./test/interop/package.json" with { type: "json" };
@@ -10,6 +11,7 @@ const installedElsewhere = Object.keys({
   ...browser.dependencies,
   ...interop.dependencies,
   ...mcp.dependencies,
+  ...a2a.dependencies,
   ...tracing.dependencies,
 });
 

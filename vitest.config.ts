@@ -18,7 +18,7 @@ const apart = [
 const long = isFull ? [] : ["test/**/*.full.test.ts"];
 
 /** Folders with packages of their own, which scripts/fetch-peers.mjs installs if it can. */
-const withPeers = ["test/browser/", "test/interop/", "test/mcp/peers/"].map(
+const withPeers = ["test/browser/", "test/interop/", "test/mcp/peers/", "test/a2a/peers/"].map(
   (folder) => root + folder,
 );
 

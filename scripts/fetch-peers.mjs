@@ -57,6 +57,11 @@ const services = [
     find: () => installed("test/mcp/peers", ".package-lock.json"),
   },
   {
+    name: "a2a peers",
+    from: { npm: "test/a2a/peers" },
+    find: () => installed("test/a2a/peers", ".package-lock.json"),
+  },
+  {
     name: "tracing example",
     from: { npm: "examples/tracing" },
     find: () => installed("examples/tracing", ".package-lock.json"),

@@ -17,7 +17,7 @@ import {
 } from "./model.ts";
 import type { PushSender } from "./push-sender.ts";
 import { type Subscription, Subscriptions } from "./subscription.ts";
-import { type RunHost, recordAfter, TaskRun } from "./task-run.ts";
+import { type Amendment, type RunHost, recordAfter, TaskRun } from "./task-run.ts";
 import type { TaskRecord, TaskStore } from "./task-store.ts";
 
 export interface AgentTasksSettings {
@@ -108,14 +108,14 @@ export class AgentTasks implements RunHost {
     return after.task;
   }
 
-  /** Changes a task that no run of this process changes. */
-  async change(
-    id: string,
-    owner: string,
-    make: (record: TaskRecord) => { record: TaskRecord; event?: StreamResponse },
-  ): Promise<TaskRecord> {
+  /** Changes a task, whether the agent works on it or not. */
+  async change(id: string, owner: string, make: Amendment): Promise<TaskRecord> {
     for (let attempt = 0; attempt < maxAttempts; attempt++) {
-      const { record, event } = make(await this.find(id, owner));
+      const before = await this.find(id, owner);
+      const amended = await this.#byTask.get(id)?.amend(make);
+      if (amended !== undefined) return amended;
+      if (this.#byTask.has(id)) continue;
+      const { record, event } = make(before);
       if (!(await this.#settings.store.save(record))) continue;
       if (event !== undefined) this.publish(event, record);
       return record;

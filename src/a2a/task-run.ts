@@ -35,6 +35,12 @@ export interface RunHost {
   ended(run: TaskRun): void;
 }
 
+/** Makes the next record of a task, and the event that tells it, if clients see the change. */
+export type Amendment = (record: TaskRecord) => {
+  readonly record: TaskRecord;
+  readonly event?: StreamResponse;
+};
+
 type Answer = AsyncIterable<AgentUpdate, Content | undefined | void> | MaybePromise<Content>;
 
 /** The work on one message, from the first step of the agent until the task is done or waits for input. */
@@ -76,7 +82,7 @@ export class TaskRun {
       const isStream =
         typeof answer === "object" && answer !== null && Symbol.asyncIterator in answer;
       if (isStream) await this.#follow(answer);
-      else this.#reply(agentMessage(await answer, this.first.task));
+      else await this.#answerWhole(await answer);
     } catch (error) {
       await this.#fail(error);
     } finally {
@@ -104,6 +110,17 @@ export class TaskRun {
     return (this.record as TaskRecord).task;
   }
 
+  /** A plain function has answered; that ends the task, if there is one. */
+  async #answerWhole(content: Content): Promise<void> {
+    if (this.#mayReply()) this.#reply(agentMessage(content, this.#contextOnly()));
+    else await this.#complete(content);
+  }
+
+  /** Whether the message can be answered without a task. */
+  #mayReply(): boolean {
+    return this.record === undefined && this.first.version === 1;
+  }
+
   async #follow(updates: AsyncIterable<AgentUpdate, Content | undefined | void>): Promise<void> {
     const iterator = updates[Symbol.asyncIterator]();
     for (;;) {
@@ -113,7 +130,7 @@ export class TaskRun {
         await this.#complete(next.value as Content | undefined);
         return;
       }
-      const direct = this.record === undefined ? directAnswer(next.value) : undefined;
+      const direct = this.#mayReply() ? directAnswer(next.value) : undefined;
       if (direct !== undefined) {
         this.#reply(agentMessage(direct.content, this.#contextOnly(), direct.metadata));
         break;
@@ -157,7 +174,7 @@ export class TaskRun {
     }
   }
 
-  /** A direct answer belongs to no task, unless the message did. */
+  /** A direct answer belongs to no task. */
   #contextOnly(): { readonly contextId: string } {
     return { contextId: this.first.task.contextId };
   }
@@ -170,17 +187,24 @@ export class TaskRun {
   }
 
   /** Applies an event to the task, and stores and publishes it; ignored if the task is over. */
-  #change(make: (task: Task) => StreamResponse): Promise<void> {
-    return this.#inTurn(async () => {
-      const { record } = this;
-      if (record === undefined || this.isOver) return;
-      let before = record;
+  async #change(make: (task: Task) => StreamResponse): Promise<void> {
+    await this.amend((record) => {
+      const event = make(record.task);
+      return { record: recordAfter(record, event, this.#host.clock.now()), event };
+    });
+  }
+
+  /** Changes the record, after the changes before; undefined if the task is over. */
+  async amend(make: Amendment): Promise<TaskRecord | undefined> {
+    let result: TaskRecord | undefined;
+    await this.#inTurn(async () => {
+      if (this.record === undefined || this.isOver) return;
+      let before = this.record;
       for (;;) {
-        const event = make(before.task);
-        const after = recordAfter(before, event, this.#host.clock.now());
-        if (await this.#host.save(after)) {
-          this.record = after;
-          this.#host.publish(event, after);
+        const { record, event } = make(before);
+        if (await this.#host.save(record)) {
+          this.record = record;
+          if (event !== undefined) this.#host.publish(event, record);
           break;
         }
         const stored = await this.#host.load(this.id);
@@ -193,9 +217,11 @@ export class TaskRun {
         }
         before = stored;
       }
+      result = this.record;
       const { state } = this.record.task.status;
       if (isTerminal(state) || isInterrupted(state)) this.#finish();
     });
+    return result;
   }
 
   #inTurn(run: () => Promise<void>): Promise<void> {

@@ -1,0 +1,356 @@
+import { authenticate, bearer } from "callwire/security";
+import { describe, expect, test } from "vitest";
+import { all, gate, says, serveAgent } from "./served-agent.ts";
+
+const reasonOf = (error: any): string => error?.data?.[0]?.reason;
+
+describe("a message to an agent", () => {
+  test("becomes a task whose answer is an artifact, and is done when the generator is", async () => {
+    const { ask } = await serveAgent({
+      async *execute({ text }) {
+        yield `${text}, `;
+        yield "world";
+        return "Greeted";
+      },
+    });
+    const { result } = await ask("SendMessage", says("hello"));
+    expect(result.task.status.state).toBe("TASK_STATE_COMPLETED");
+    expect(result.task.status.message.parts).toEqual([{ text: "Greeted" }]);
+    expect(result.task.artifacts).toHaveLength(1);
+    expect(result.task.artifacts[0].parts).toEqual([{ text: "hello, " }, { text: "world" }]);
+    expect(result.task.history.map((each: any) => each.role)).toEqual(["ROLE_USER", "ROLE_AGENT"]);
+  });
+
+  test("is answered by a message if the agent is a plain function", async () => {
+    const { ask } = await serveAgent({ execute: ({ text }) => text.toUpperCase() });
+    const { result } = await ask("SendMessage", says("hello", { contextId: "talk" }));
+    expect(result).toEqual({
+      message: {
+        messageId: expect.any(String),
+        role: "ROLE_AGENT",
+        parts: [{ text: "HELLO" }],
+        contextId: "talk",
+      },
+    });
+  });
+
+  test("that the agent cannot answer fails the task, without details that are not for clients", async () => {
+    const { ask } = await serveAgent({
+      async *execute() {
+        yield { state: "working" };
+        throw new Error("the password is swordfish");
+      },
+      log: { error() {}, warn() {}, info() {}, debug() {} } as never,
+    });
+    const { result } = await ask("SendMessage", says("hello"));
+    expect(result.task.status.state).toBe("TASK_STATE_FAILED");
+    expect(JSON.stringify(result)).not.toContain("swordfish");
+  });
+
+  test("is returned at once as a task if the client wants so, and can be asked about", async () => {
+    const { passed, open } = gate();
+    const { ask } = await serveAgent({
+      async *execute() {
+        await passed;
+        yield "done";
+      },
+    });
+    const params = { ...says("hello"), configuration: { returnImmediately: true } };
+    const { result } = await ask("SendMessage", params);
+    expect(result.task.status.state).toBe("TASK_STATE_SUBMITTED");
+    const { id } = result.task;
+    open();
+    await expect
+      .poll(async () => (await ask("GetTask", { id })).result.status.state)
+      .toBe("TASK_STATE_COMPLETED");
+    expect((await ask("GetTask", { id, historyLength: 0 })).result).not.toHaveProperty("history");
+  });
+
+  test("can ask for input, and goes on with the next message of the task", async () => {
+    const { ask } = await serveAgent({
+      async *execute({ text }, { history }) {
+        if (history.length === 1) yield { state: "input-required", message: "Which city?" };
+        else yield `Weather of ${text}`;
+      },
+    });
+    const first = await ask("SendMessage", says("weather"));
+    const { id, contextId, status } = first.result.task;
+    expect(status.state).toBe("TASK_STATE_INPUT_REQUIRED");
+    const wrong = await ask("SendMessage", says("Oslo", { taskId: id, contextId: "another" }));
+    expect(wrong.error?.code).toBe(-32602);
+    const second = await ask("SendMessage", says("Oslo", { taskId: id }));
+    expect(second.result.task).toMatchObject({
+      id,
+      contextId,
+      status: { state: "TASK_STATE_COMPLETED" },
+    });
+    expect(second.result.task.artifacts[0].parts).toEqual([{ text: "Weather of Oslo" }]);
+    const third = await ask("SendMessage", says("again", { taskId: id }));
+    expect([third.error?.code, reasonOf(third.error)]).toEqual([-32004, "UNSUPPORTED_OPERATION"]);
+    const unknown = await ask("SendMessage", says("again", { taskId: "none" }));
+    expect([unknown.error?.code, reasonOf(unknown.error)]).toEqual([-32001, "TASK_NOT_FOUND"]);
+  });
+});
+
+describe("a stream", () => {
+  test("gives the task, then each step, as responses with the id of the request", async () => {
+    const { events } = await serveAgent({
+      async *execute() {
+        yield { state: "working" };
+        yield "one";
+        yield "two";
+      },
+    });
+    const seen = await all(events("SendStreamingMessage", says("go")));
+    expect(seen.every((each) => each.id === "one" && each.jsonrpc === "2.0")).toBe(true);
+    expect(seen.map(({ result }) => Object.keys(result)[0])).toEqual([
+      "task",
+      "statusUpdate",
+      "artifactUpdate",
+      "artifactUpdate",
+      "statusUpdate",
+    ]);
+    expect(seen[3]?.result.artifactUpdate.append).toBe(true);
+    expect(seen[4]?.result.statusUpdate.status.state).toBe("TASK_STATE_COMPLETED");
+  });
+
+  test("that cannot begin is answered with an error as JSON", async () => {
+    const { ask } = await serveAgent({ execute: () => "never" });
+    const { error } = await ask("SendStreamingMessage", { message: { messageId: "m" } });
+    expect(error?.code).toBe(-32602);
+    expect(error?.data[0].fieldViolations[0].field).toBe("message.role");
+  });
+
+  test("has the same events in the same order for each subscriber, and goes on if one leaves", async () => {
+    const steps = [gate(), gate(), gate()];
+    const { ask, events } = await serveAgent({
+      async *execute() {
+        for (const [i, step] of steps.entries()) {
+          await step.passed;
+          yield `step ${i}`;
+        }
+      },
+    });
+    const params = { ...says("go"), configuration: { returnImmediately: true } };
+    const { id } = (await ask("SendMessage", params)).result.task;
+    const readers = [events("SubscribeToTask", { id }), events("SubscribeToTask", { id })];
+    const leaver = events("SubscribeToTask", { id });
+    for (const reader of [...readers, leaver])
+      expect((await reader.next()).value.result.task.id).toBe(id);
+    steps[0]?.open();
+    await leaver.next();
+    await leaver.return(undefined);
+    steps[1]?.open();
+    steps[2]?.open();
+    const [a, b] = await Promise.all(readers.map((reader) => all(reader)));
+    expect(a).toEqual(b);
+    expect(a?.map(({ result }) => result.artifactUpdate?.artifact.parts[0].text)).toEqual([
+      "step 0",
+      "step 1",
+      "step 2",
+      undefined,
+    ]);
+    const over = await ask("SubscribeToTask", { id });
+    expect([over.error?.code, reasonOf(over.error)]).toEqual([-32004, "UNSUPPORTED_OPERATION"]);
+    expect((await ask("SubscribeToTask", { id: "none" })).error?.code).toBe(-32001);
+  });
+});
+
+describe("cancelling", () => {
+  test("aborts the signal of the agent, and ends the task", async () => {
+    const aborted = gate();
+    const { ask } = await serveAgent({
+      async *execute(_, { signal }) {
+        yield { state: "working" };
+        await new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve()));
+        aborted.open();
+        yield "too late";
+      },
+    });
+    const params = { ...says("go"), configuration: { returnImmediately: true } };
+    const { id } = (await ask("SendMessage", params)).result.task;
+    const { result } = await ask("CancelTask", { id });
+    expect(result.status.state).toBe("TASK_STATE_CANCELED");
+    await aborted.passed;
+    const after = await ask("GetTask", { id });
+    expect(after.result.status.state).toBe("TASK_STATE_CANCELED");
+    expect(after.result).not.toHaveProperty("artifacts");
+    const again = await ask("CancelTask", { id });
+    expect([again.error?.code, reasonOf(again.error)]).toEqual([-32002, "TASK_NOT_CANCELABLE"]);
+  });
+
+  test("and completing at the same moment leave one final state, which both report", async () => {
+    const { ask } = await serveAgent({
+      async *execute(_, { signal }) {
+        yield { state: "working" };
+        await Promise.resolve(signal);
+        yield "done";
+      },
+    });
+    const outcomes = new Set<string>();
+    for (let i = 0; i < 200; i++) {
+      const params = { ...says("go"), configuration: { returnImmediately: true } };
+      const { id } = (await ask("SendMessage", params)).result.task;
+      const { result, error } = await ask("CancelTask", { id });
+      const { state } = (await ask("GetTask", { id })).result.status;
+      if (error === undefined) expect(result.status.state).toBe("TASK_STATE_CANCELED");
+      else expect(error.code).toBe(-32002);
+      expect(state).toBe(error === undefined ? "TASK_STATE_CANCELED" : "TASK_STATE_COMPLETED");
+      outcomes.add(state);
+    }
+    expect(outcomes.size).toBeGreaterThan(0);
+  });
+});
+
+describe("tasks", () => {
+  test("are listed newest first, by pages, and filtered", async () => {
+    const { ask } = await serveAgent({
+      async *execute({ text }) {
+        if (text === "ask") yield { state: "input-required" };
+        else yield text;
+      },
+    });
+    const ids: string[] = [];
+    for (const text of ["a", "b", "ask", "c"]) {
+      ids.unshift(
+        (await ask("SendMessage", says(text, { contextId: `of-${text}` }))).result.task.id,
+      );
+    }
+    const first = (await ask("ListTasks", { pageSize: 3 })).result;
+    expect(first).toMatchObject({ pageSize: 3, totalSize: 4 });
+    const second = (await ask("ListTasks", { pageSize: 3, pageToken: first.nextPageToken })).result;
+    expect(second.nextPageToken).toBe("");
+    const listed = [...first.tasks, ...second.tasks];
+    expect(new Set(listed.map(({ id }: any) => id))).toEqual(new Set(ids));
+    expect(listed.every((task: any) => !("artifacts" in task) && !("history" in task))).toBe(true);
+    const waiting = (await ask("ListTasks", { status: "TASK_STATE_INPUT_REQUIRED" })).result;
+    expect(waiting.tasks.map(({ contextId }: any) => contextId)).toEqual(["of-ask"]);
+    const one = (await ask("ListTasks", { contextId: "of-b", includeArtifacts: true })).result;
+    expect(one.tasks[0].artifacts[0].parts).toEqual([{ text: "b" }]);
+    expect((await ask("ListTasks", { pageToken: "nonsense" })).error?.code).toBe(-32602);
+    expect((await ask("ListTasks", { pageSize: 0 })).error?.code).toBe(-32602);
+  });
+
+  test("belong to the caller that sent the message", async () => {
+    const { ask } = await serveAgent({
+      use: [authenticate(bearer((token) => ({ id: token })))],
+      async *execute(_, { principal }) {
+        yield `for ${principal?.id}`;
+      },
+    });
+    const ann = { authorization: "Bearer ann" };
+    const bob = { authorization: "Bearer bob" };
+    const { task } = (await ask("SendMessage", says("hello"), ann)).result;
+    expect(task.artifacts[0].parts).toEqual([{ text: "for ann" }]);
+    for (const method of ["GetTask", "CancelTask", "SubscribeToTask"]) {
+      expect((await ask(method, { id: task.id }, bob)).error?.code).toBe(-32001);
+    }
+    expect((await ask("ListTasks", {}, bob)).result.totalSize).toBe(0);
+    expect((await ask("ListTasks", { tenant: "other" }, ann)).result.totalSize).toBe(0);
+    expect((await ask("ListTasks", {}, ann)).result.totalSize).toBe(1);
+  });
+});
+
+describe("an agent refuses", () => {
+  const execute = () => "hello";
+
+  test("versions that it does not speak", async () => {
+    const { ask } = await serveAgent({ execute });
+    const { error } = await ask("SendMessage", says("hi"), { "a2a-version": "2.0" });
+    expect([error?.code, reasonOf(error)]).toEqual([-32009, "VERSION_NOT_SUPPORTED"]);
+  });
+
+  test("clients that do not declare a required extension", async () => {
+    const uri = "https://example.com/required";
+    const { ask } = await serveAgent({
+      card: { name: "a", description: "b", extensions: [{ uri, required: true }] },
+      execute: (_, { extensions }) => extensions.join(" "),
+    });
+    const refused = await ask("SendMessage", says("hi"));
+    expect([refused.error?.code, reasonOf(refused.error)]).toEqual([
+      -32008,
+      "EXTENSION_SUPPORT_REQUIRED",
+    ]);
+    const { result } = await ask("SendMessage", says("hi"), { "a2a-extensions": `x, ${uri}` });
+    expect(result.message.parts).toEqual([{ text: `x ${uri}` }]);
+  });
+
+  test("media types that its card does not name", async () => {
+    const { ask } = await serveAgent({ execute });
+    const parts = [{ raw: "AA==", mediaType: "image/png" }];
+    const { error } = await ask("SendMessage", says("hi", { parts }));
+    expect([error?.code, reasonOf(error)]).toEqual([-32005, "CONTENT_TYPE_NOT_SUPPORTED"]);
+  });
+
+  test("to stream, to push and to give an extended card if it cannot", async () => {
+    const { ask } = await serveAgent({
+      card: { name: "a", description: "b", streaming: false },
+      execute,
+    });
+    expect((await ask("SendStreamingMessage", says("hi"))).error?.code).toBe(-32004);
+    expect((await ask("SubscribeToTask", { id: "x" })).error?.code).toBe(-32004);
+    const push = await ask("CreateTaskPushNotificationConfig", {
+      taskId: "x",
+      url: "https://example.com",
+    });
+    expect([push.error?.code, reasonOf(push.error)]).toEqual([
+      -32003,
+      "PUSH_NOTIFICATION_NOT_SUPPORTED",
+    ]);
+    expect((await ask("GetExtendedAgentCard", {})).error?.code).toBe(-32004);
+  });
+
+  test("more messages than it may work on, and says when to try again", async () => {
+    const { passed, open } = gate();
+    const { ask } = await serveAgent({
+      maxAgents: 1,
+      async *execute() {
+        await passed;
+        yield "done";
+      },
+    });
+    const params = { ...says("go"), configuration: { returnImmediately: true } };
+    await ask("SendMessage", params);
+    const { error } = await ask("SendMessage", says("more"));
+    expect(error?.data).toMatchObject({ reason: "busy", ran: false });
+    open();
+  });
+});
+
+test("the extended card depends on the caller", async () => {
+  const { ask } = await serveAgent({
+    execute: () => "hello",
+    extendedCard: ({ transport }) =>
+      transport.headers["x-known"] === undefined
+        ? undefined
+        : { name: "More", description: "More" },
+  });
+  const unknown = await ask("GetExtendedAgentCard", {});
+  expect([unknown.error?.code, reasonOf(unknown.error)]).toEqual([
+    -32007,
+    "EXTENDED_AGENT_CARD_NOT_CONFIGURED",
+  ]);
+  expect((await ask("GetExtendedAgentCard", {}, { "x-known": "yes" })).result.name).toBe("More");
+});
+
+test("the card can be cached, and names both versions at the address that was asked", async () => {
+  const { base } = await serveAgent({ execute: () => "hello" });
+  const response = await fetch(`${base}/.well-known/agent-card.json`);
+  expect(response.headers.get("cache-control")).toMatch(/max-age=\d+/);
+  expect(Date.parse(response.headers.get("last-modified") ?? "")).not.toBeNaN();
+  const etag = response.headers.get("etag") ?? "";
+  const body = (await response.json()) as any;
+  expect(body.supportedInterfaces.map((each: any) => [each.url, each.protocolVersion])).toEqual([
+    [`${base}/a2a`, "1.0"],
+    [`${base}/a2a`, "0.3"],
+  ]);
+  expect(body).toMatchObject({
+    url: `${base}/a2a`,
+    preferredTransport: "JSONRPC",
+    skills: [{ id: "agent" }],
+  });
+  const again = await fetch(`${base}/.well-known/agent-card.json`, {
+    headers: { "if-none-match": etag },
+  });
+  expect(again.status).toBe(304);
+});

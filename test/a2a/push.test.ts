@@ -1,0 +1,124 @@
+import { createServer, type IncomingHttpHeaders } from "node:http";
+import type { AddressInfo } from "node:net";
+import { webhooks } from "callwire/a2a/node";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { gate, says, serveAgent } from "./served-agent.ts";
+
+interface Delivery {
+  readonly headers: IncomingHttpHeaders;
+  readonly body: any;
+}
+
+/** A webhook that answers with these statuses in turn, then with 200. */
+async function receiver(...statuses: number[]) {
+  const deliveries: Delivery[] = [];
+  const last = gate();
+  const server = createServer(async (request, response) => {
+    let text = "";
+    for await (const chunk of request) text += chunk;
+    const status = statuses.shift() ?? 200;
+    response.writeHead(status, status === 302 ? { location: "http://127.0.0.1:9/" } : {}).end();
+    const body = JSON.parse(text);
+    if (status === 200) deliveries.push({ headers: request.headers, body });
+    if (status === 200 && body.statusUpdate?.status.state === "TASK_STATE_COMPLETED") last.open();
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const { port } = server.address() as AddressInfo;
+  return {
+    deliveries,
+    completed: last.passed,
+    host: `127.0.0.1:${port}`,
+    url: `http://127.0.0.1:${port}/hook`,
+  };
+}
+
+async function* execute() {
+  yield { state: "working" } as const;
+  yield "done";
+}
+
+describe("a webhook", () => {
+  test("gets each event of the task in order, with its token and credentials, although it stumbles", async () => {
+    const hook = await receiver(503, 302);
+    const { ask } = await serveAgent({ execute, push: webhooks({ allow: [hook.host] }) });
+    const taskPushNotificationConfig = {
+      url: hook.url,
+      token: "secret",
+      authentication: { scheme: "Bearer", credentials: "abc" },
+    };
+    await ask("SendMessage", { ...says("go"), configuration: { taskPushNotificationConfig } });
+    await hook.completed;
+    expect(hook.deliveries.map(({ body }) => Object.keys(body)[0])).toEqual([
+      "task",
+      "statusUpdate",
+      "artifactUpdate",
+      "statusUpdate",
+    ]);
+    expect(hook.deliveries[0]?.headers).toMatchObject({
+      "content-type": "application/a2a+json",
+      "x-a2a-notification-token": "secret",
+      authorization: "Bearer abc",
+    });
+  });
+
+  test("can be set, read, listed and deleted while the task runs", async () => {
+    const hook = await receiver();
+    const { passed, open } = gate();
+    const { ask } = await serveAgent({
+      push: webhooks({ allow: [hook.host] }),
+      async *execute() {
+        await passed;
+        yield "done";
+      },
+    });
+    const params = { ...says("go"), configuration: { returnImmediately: true } };
+    const { id: taskId } = (await ask("SendMessage", params)).result.task;
+    const kept = (
+      await ask("CreateTaskPushNotificationConfig", { taskId, id: "kept", url: hook.url })
+    ).result;
+    expect(kept).toEqual({ taskId, id: "kept", url: hook.url });
+    const other = (await ask("CreateTaskPushNotificationConfig", { taskId, url: hook.url })).result;
+    const { configs } = (await ask("ListTaskPushNotificationConfigs", { taskId })).result;
+    expect(configs).toEqual([kept, other]);
+    for (let i = 0; i < 2; i++) {
+      const reference = { taskId, id: other.id };
+      expect((await ask("DeleteTaskPushNotificationConfig", reference)).result).toEqual({});
+      expect((await ask("GetTaskPushNotificationConfig", reference)).error?.code).toBe(-32001);
+    }
+    expect((await ask("GetTaskPushNotificationConfig", { taskId, id: "kept" })).result).toEqual(
+      kept,
+    );
+    open();
+    await hook.completed;
+    expect(hook.deliveries.map(({ body }) => Object.keys(body)[0])).toEqual([
+      "artifactUpdate",
+      "statusUpdate",
+    ]);
+  });
+});
+
+describe("a webhook is refused", () => {
+  test.each([
+    "http://example.com/hook",
+    "https://127.0.0.1/hook",
+    "https://[::1]/hook",
+    "https://[::ffff:10.0.0.1]/hook",
+    "https://169.254.169.254/latest/meta-data",
+    "https://10.1.2.3/",
+    "https://localhost/hook",
+    "https://0x7f000001/",
+    "https://user:password@example.com/",
+    "ftp://example.com/",
+    "not a url",
+  ])("at %s", async (url) => {
+    const { ask } = await serveAgent({ execute, push: webhooks() });
+    const configuration = { taskPushNotificationConfig: { url } };
+    const { error } = await ask("SendMessage", { ...says("go"), configuration });
+    expect(error?.code).toBe(-32602);
+    expect(error?.data[0].fieldViolations[0].field).toBe("url");
+  });
+});
