@@ -1,8 +1,8 @@
 import { authenticate, bearer } from "callwire/security";
 import { describe, expect, test } from "vitest";
-import { all, gate, says, serveAgent } from "./served-agent.ts";
+import { all, gate, type Parsed, says, serveAgent } from "./served-agent.ts";
 
-const reasonOf = (error: any): string => error?.data?.[0]?.reason;
+const reasonOf = (error: Parsed): string => error?.data?.[0]?.reason;
 
 describe("a message to an agent", () => {
   test("becomes a task whose answer is an artifact, and is done when the generator is", async () => {
@@ -18,7 +18,10 @@ describe("a message to an agent", () => {
     expect(result.task.status.message.parts).toEqual([{ text: "Greeted" }]);
     expect(result.task.artifacts).toHaveLength(1);
     expect(result.task.artifacts[0].parts).toEqual([{ text: "hello, " }, { text: "world" }]);
-    expect(result.task.history.map((each: any) => each.role)).toEqual(["ROLE_USER", "ROLE_AGENT"]);
+    expect(result.task.history.map((each: Parsed) => each.role)).toEqual([
+      "ROLE_USER",
+      "ROLE_AGENT",
+    ]);
   });
 
   test("is answered by a message if the agent is a plain function", async () => {
@@ -221,10 +224,12 @@ describe("tasks", () => {
     const second = (await ask("ListTasks", { pageSize: 3, pageToken: first.nextPageToken })).result;
     expect(second.nextPageToken).toBe("");
     const listed = [...first.tasks, ...second.tasks];
-    expect(new Set(listed.map(({ id }: any) => id))).toEqual(new Set(ids));
-    expect(listed.every((task: any) => !("artifacts" in task) && !("history" in task))).toBe(true);
+    expect(new Set(listed.map(({ id }: Parsed) => id))).toEqual(new Set(ids));
+    expect(listed.every((task: Parsed) => !("artifacts" in task) && !("history" in task))).toBe(
+      true,
+    );
     const waiting = (await ask("ListTasks", { status: "TASK_STATE_INPUT_REQUIRED" })).result;
-    expect(waiting.tasks.map(({ contextId }: any) => contextId)).toEqual(["of-ask"]);
+    expect(waiting.tasks.map(({ contextId }: Parsed) => contextId)).toEqual(["of-ask"]);
     const one = (await ask("ListTasks", { contextId: "of-b", includeArtifacts: true })).result;
     expect(one.tasks[0].artifacts[0].parts).toEqual([{ text: "b" }]);
     expect((await ask("ListTasks", { pageToken: "nonsense" })).error?.code).toBe(-32602);
@@ -340,7 +345,7 @@ test("the card can be cached, and names both versions at the address that was as
   expect(Date.parse(response.headers.get("last-modified") ?? "")).not.toBeNaN();
   const etag = response.headers.get("etag") ?? "";
   const body = (await response.json()) as any;
-  expect(body.supportedInterfaces.map((each: any) => [each.url, each.protocolVersion])).toEqual([
+  expect(body.supportedInterfaces.map((each: Parsed) => [each.url, each.protocolVersion])).toEqual([
     [`${base}/a2a`, "1.0"],
     [`${base}/a2a`, "0.3"],
   ]);

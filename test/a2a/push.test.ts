@@ -2,11 +2,11 @@ import { createServer, type IncomingHttpHeaders } from "node:http";
 import type { AddressInfo } from "node:net";
 import { webhooks } from "callwire/a2a/node";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { gate, says, serveAgent } from "./served-agent.ts";
+import { gate, type Parsed, says, serveAgent } from "./served-agent.ts";
 
 interface Delivery {
   readonly headers: IncomingHttpHeaders;
-  readonly body: any;
+  readonly body: Parsed;
 }
 
 /** A webhook that answers with these statuses in turn, then with 200. */

@@ -14,12 +14,15 @@ export interface Served {
   /** Sends a call; gives the reply as it is. */
   ask(method: string, params: object, headers?: Record<string, string>): Promise<Reply>;
   /** Sends a call that streams, and gives its events as they come. */
-  events(method: string, params: object, headers?: Record<string, string>): AsyncGenerator<any>;
+  events(method: string, params: object, headers?: Record<string, string>): AsyncGenerator<Parsed>;
 }
 
+/** What came over the wire. */
+export type Parsed = ReturnType<typeof JSON.parse>;
+
 export interface Reply {
-  readonly result?: any;
-  readonly error?: { readonly code: number; readonly message: string; readonly data?: any };
+  readonly result?: Parsed;
+  readonly error?: { readonly code: number; readonly message: string; readonly data?: Parsed };
 }
 
 /** An agent on a real server, which is closed after the test. */
@@ -64,7 +67,10 @@ export async function serveAgent(
 let messages = 0;
 
 /** The params of a message with this text. */
-export function says(text: string, more: object = {}): { message: any; [member: string]: unknown } {
+export function says(
+  text: string,
+  more: object = {},
+): { message: Parsed; [member: string]: unknown } {
   messages++;
   return { message: { messageId: `m${messages}`, role: "ROLE_USER", parts: [{ text }], ...more } };
 }

@@ -1,5 +1,6 @@
 import { chunksOf, type HeaderRecord, readText } from "../../http/client-exchange.ts";
 import { WireError } from "../../protocol/errors.ts";
+import { badReply } from "../../protocol/pair.ts";
 import type { AgentCard, AgentInterface, SecurityScheme } from "../card.ts";
 
 /** The card of an agent, and the interface that the client uses. */
@@ -36,7 +37,7 @@ export async function discover(
   try {
     card = JSON.parse(text);
   } catch (cause) {
-    throw new WireError("BAD_REPLY", `the agent card at ${url} is not JSON`, { cause });
+    throw badReply(`the agent card at ${url} is not JSON`, { cause });
   }
   if (typeof card !== "object" || card === null)
     throw new WireError("BAD_REPLY", `the agent card at ${url} is not an object`);

@@ -1,6 +1,6 @@
 import { chunksOf, isEventStream, readText } from "../../http/client-exchange.ts";
 import { EventStreamDecoder } from "../../http/event-stream.ts";
-import { RemoteError, WireError } from "../../protocol/errors.ts";
+import { RemoteError } from "../../protocol/errors.ts";
 import type { ErrorObject } from "../../protocol/message.ts";
 import { badReply } from "../../protocol/pair.ts";
 
@@ -24,9 +24,9 @@ function resultOf(text: string, status: number): unknown {
   try {
     reply = JSON.parse(text) ?? {};
   } catch (cause) {
-    if (status !== 200)
-      throw new WireError("BAD_REPLY", `the agent answered with HTTP status ${status}`, { cause });
-    throw badReply("the reply is not JSON", { cause });
+    const what =
+      status === 200 ? "the reply is not JSON" : `the agent answered with HTTP status ${status}`;
+    throw badReply(what, { cause });
   }
   const { error } = reply;
   if (error !== undefined && error !== null) throw RemoteError.from(error);
