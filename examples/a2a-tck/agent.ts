@@ -1,5 +1,11 @@
 /** The agent that the A2A compatibility kit drives: the prefix of the message id says what it is to do. */
-import { type A2aAgent, type A2aAgentOptions, type AgentUpdate, a2aAgent } from "callwire/a2a";
+import {
+  type A2aAgent,
+  type A2aAgentOptions,
+  type AgentUpdate,
+  a2aAgent,
+  type Execute,
+} from "callwire/a2a";
 
 type Steps = (pause: () => Promise<void>) => AsyncGenerator<AgentUpdate> | Generator<AgentUpdate>;
 
@@ -84,6 +90,21 @@ function* worked(updates: AgentUpdate[]): Generator<AgentUpdate> {
 }
 
 /** `pauseMs` is how long a task works that others subscribe to. */
+export function tckExecute(pauseMs: number): Execute {
+  return async function* ({ messageId }, { signal }) {
+    const pause = (): Promise<void> =>
+      new Promise((resolve) => {
+        const timer = setTimeout(resolve, pauseMs);
+        signal.addEventListener("abort", () => {
+          clearTimeout(timer);
+          resolve();
+        });
+      });
+    const found = behaviours.find(([prefix]) => messageId.startsWith(prefix));
+    yield* found === undefined ? steps(done) : found[1](pause);
+  };
+}
+
 export function tckAgent(options: Partial<A2aAgentOptions> = {}, pauseMs = 4_000): A2aAgent {
   return a2aAgent({
     card: {
@@ -93,18 +114,7 @@ export function tckAgent(options: Partial<A2aAgentOptions> = {}, pauseMs = 4_000
       defaultInputModes: ["text/plain", "application/json"],
       skills: [{ id: "tck", name: "TCK", description: "Answers the kit", tags: ["tck"] }],
     },
-    async *execute({ messageId }, { signal }) {
-      const pause = (): Promise<void> =>
-        new Promise((resolve) => {
-          const timer = setTimeout(resolve, pauseMs);
-          signal.addEventListener("abort", () => {
-            clearTimeout(timer);
-            resolve();
-          });
-        });
-      const found = behaviours.find(([prefix]) => messageId.startsWith(prefix));
-      yield* found === undefined ? steps(done) : found[1](pause);
-    },
+    execute: tckExecute(pauseMs),
     ...options,
   });
 }

@@ -344,7 +344,7 @@ test("the card can be cached, and names both versions at the address that was as
   expect(response.headers.get("cache-control")).toMatch(/max-age=\d+/);
   expect(Date.parse(response.headers.get("last-modified") ?? "")).not.toBeNaN();
   const etag = response.headers.get("etag") ?? "";
-  const body = (await response.json()) as any;
+  const body = (await response.json()) as Parsed;
   expect(body.supportedInterfaces.map((each: Parsed) => [each.url, each.protocolVersion])).toEqual([
     [`${base}/a2a`, "1.0"],
     [`${base}/a2a`, "0.3"],
