@@ -1,10 +1,11 @@
 import { Client } from "../../client/client.ts";
 import type { HeaderRecord, HeaderSource } from "../../http/client-exchange.ts";
-import { WireError } from "../../protocol/errors.ts";
+import { isRpcError, RpcError, WireError } from "../../protocol/errors.ts";
 import type { Params } from "../../protocol/message.ts";
 import { httpLink } from "../../transports/http/fetch-link.ts";
 import { type Content, partsOf } from "../agent-update.ts";
 import type { AgentCard } from "../card.ts";
+import { A2aErrorCode } from "../errors.ts";
 import * as legacy from "../legacy.ts";
 import {
   isInterrupted,
@@ -87,8 +88,8 @@ export class A2aClient {
   stream(content: Content | Message, options: SendOptions = {}): AsyncGenerator<StreamResponse> {
     const params = this.#sendParams(content, options);
     return this.#at.version === "1.0"
-      ? this.#follow("SendStreamingMessage", params, undefined, options.signal)
-      : this.#follow("message/stream", legacy.sendTo(params), undefined, options.signal);
+      ? this.#follow("SendStreamingMessage", params, options.signal)
+      : this.#follow("message/stream", legacy.sendTo(params), options.signal);
   }
 
   /** The task as it is, then all that happens to it. */
@@ -96,7 +97,7 @@ export class A2aClient {
     id: string,
     options: { readonly signal?: AbortSignal } = {},
   ): AsyncGenerator<StreamResponse> {
-    return this.#follow(this.#subscribing, { id, ...this.#tenant() }, undefined, options.signal);
+    return this.#follow(this.#subscribing, { id, ...this.#tenant() }, options.signal);
   }
 
   async getTask(id: string, historyLength?: number): Promise<Task> {
@@ -191,68 +192,57 @@ export class A2aClient {
     return { ...this.#own, ...(typeof headers === "function" ? await headers() : headers) };
   }
 
-  /** The events of a stream; `known` is the task as its reader has it, if the stream is resumed. */
+  /** The events of a stream, resumed if its connection is lost after it has become a task. */
   async *#follow(
     method: string,
     params: object,
-    known: Task | undefined,
     signal: AbortSignal | undefined,
   ): AsyncGenerator<StreamResponse> {
     const { maxResumes = 5 } = this.#options;
-    let task = known;
-    let resumes = 0;
-    for (;;) {
+    let task: Task | undefined;
+    for (let losses = 0; ; losses++) {
       try {
-        for await (const result of await this.#open(
-          task === undefined ? method : this.#subscribing,
-          task === undefined ? params : { id: task.id, ...this.#tenant() },
-          signal,
-        )) {
-          const event =
-            this.#at.version === "1.0" ? (result as StreamResponse) : legacy.responseFrom(result);
-          const events: StreamResponse[] =
+        const results =
+          task === undefined ? this.#open(method, params, signal) : this.#rest(task.id, signal);
+        for await (const event of results) {
+          // A stream that is resumed begins with the task as it is now.
+          const news =
             task !== undefined && "task" in event ? changesBetween(task, event.task) : [event];
-          for (const each of events) {
+          losses = 0;
+          for (const each of news) {
             task = "task" in each ? each.task : task && changed(task, each);
-            resumes = 0;
             yield each;
           }
         }
         if (task === undefined || isDone(task)) return;
+        if (losses >= maxResumes)
+          throw new WireError(
+            "CONNECTION_LOST",
+            "the agent ends the stream again and again, although the task goes on",
+          );
       } catch (error) {
-        if (
-          signal?.aborted === true ||
-          task === undefined ||
-          !(error instanceof TypeError || error instanceof WireError)
-        )
-          throw error;
-        if (resumes >= maxResumes) throw error;
+        const isLost = !(error instanceof RpcError) && signal?.aborted !== true;
+        if (task === undefined || !isLost || losses >= maxResumes) throw error;
       }
-      if (++resumes > maxResumes)
-        throw new WireError(
-          "CONNECTION_LOST",
-          "the stream of the task was lost, and could not be resumed",
-        );
-      const missed = await this.#missed(task);
-      for (const each of missed.events) yield each;
-      task = missed.task;
-      if (isDone(task)) return;
+      await pause(firstPauseMs * 2 ** losses, signal);
     }
   }
 
-  /** What happened to a task since it was seen; an agent refuses to subscribe to one that is over. */
-  async #missed(
-    task: Task,
-  ): Promise<{ readonly task: Task; readonly events: readonly StreamResponse[] }> {
-    const now = await this.getTask(task.id);
-    return { task: now, events: changesBetween(task, now) };
+  /** What happens to a task from now on; agents do not let clients subscribe to one that is over. */
+  async *#rest(id: string, signal: AbortSignal | undefined): AsyncGenerator<StreamResponse> {
+    try {
+      yield* this.#open(this.#subscribing, { id, ...this.#tenant() }, signal);
+    } catch (error) {
+      if (!isRpcError(error, A2aErrorCode.UnsupportedOperation)) throw error;
+      yield { task: await this.getTask(id) };
+    }
   }
 
-  async #open(
+  async *#open(
     method: string,
     params: object,
     signal: AbortSignal | undefined,
-  ): Promise<AsyncGenerator<unknown>> {
+  ): AsyncGenerator<StreamResponse> {
     const { fetch: send = (url: string, init: RequestInit) => fetch(url, init) } = this.#options;
     const body = JSON.stringify({ jsonrpc: "2.0", id: ++this.#ids, method, params });
     const headers = {
@@ -266,8 +256,28 @@ export class A2aClient {
       body,
       ...(signal && { signal }),
     });
-    return resultsOf(response, maxReplyLength);
+    for await (const result of resultsOf(response, maxReplyLength)) {
+      yield this.#at.version === "1.0" ? (result as StreamResponse) : legacy.responseFrom(result);
+    }
   }
+}
+
+/** The wait before a lost stream is resumed; it doubles. */
+const firstPauseMs = 50;
+
+function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const stop = (): void => {
+      clearTimeout(timer);
+      reject(signal?.reason);
+    };
+    const timer = setTimeout(() => {
+      signal?.removeEventListener("abort", stop);
+      resolve();
+    }, ms);
+    if (signal?.aborted === true) stop();
+    else signal?.addEventListener("abort", stop, { once: true });
+  });
 }
 
 /** Whether the agent will do nothing more without the client. */

@@ -1,0 +1,180 @@
+import {
+  a2aAgent,
+  a2aClient,
+  a2aHandler,
+  MemoryTaskStore,
+  type StreamResponse,
+} from "callwire/a2a";
+import { authenticate, bearer } from "callwire/security";
+import { describe, expect, test } from "vitest";
+import { all, gate, says, serveAgent } from "./served-agent.ts";
+
+/** What a reader of the events knows of the answer, and how often it was told. */
+function textsOf(events: readonly StreamResponse[]): string[] {
+  return events.flatMap((event) =>
+    "artifactUpdate" in event
+      ? event.artifactUpdate.artifact.parts.map(({ text = "" }) => text)
+      : [],
+  );
+}
+
+describe("a client", () => {
+  test("resumes a stream whose connection is lost, without losing or repeating an event", async () => {
+    const [lost, finish] = [gate(), gate()];
+    const { base, http } = await serveAgent({
+      async *execute() {
+        yield "one ";
+        yield "two ";
+        await lost.passed;
+        yield "three ";
+        yield "four ";
+        await finish.passed;
+        yield "five";
+      },
+    });
+    const agent = await a2aClient(base);
+    const events: StreamResponse[] = [];
+    for await (const event of agent.stream("count")) {
+      events.push(event);
+      const texts = textsOf(events);
+      if (texts.length === 2) {
+        http.server.closeAllConnections();
+        lost.open();
+      }
+      if (texts.length === 4) {
+        http.server.closeAllConnections();
+        finish.open();
+      }
+    }
+    expect(textsOf(events)).toEqual(["one ", "two ", "three ", "four ", "five"]);
+    expect(events.filter((event) => "task" in event)).toHaveLength(1);
+    expect(events.at(-1)).toMatchObject({
+      statusUpdate: { status: { state: "TASK_STATE_COMPLETED" } },
+    });
+  });
+
+  test("does not repeat a message that may have run, if its connection is lost before there is a task", async () => {
+    let runs = 0;
+    const { base, http } = await serveAgent({
+      async *execute() {
+        runs++;
+        http.server.closeAllConnections();
+        await new Promise(() => {});
+        yield "never";
+      },
+    });
+    const agent = await a2aClient(base);
+    await expect(all(agent.stream("go"))).rejects.toThrow();
+    expect(runs).toBe(1);
+  });
+
+  test("puts credentials where the card wants them", async () => {
+    const { base } = await serveAgent({
+      card: {
+        name: "Guarded",
+        description: "Knows its callers",
+        securitySchemes: { token: { httpAuthSecurityScheme: { scheme: "Bearer" } } },
+        securityRequirements: [{ schemes: { token: { list: [] } } }],
+      },
+      use: [authenticate(bearer((token) => (token === "secret" ? { id: "ann" } : undefined)))],
+      execute: (_, { principal }) => `hello ${principal?.id}`,
+    });
+    const agent = await a2aClient(base, { credentials: { token: "secret" } });
+    expect(await agent.send("hi")).toMatchObject({ message: { parts: [{ text: "hello ann" }] } });
+    const stranger = await a2aClient(base);
+    await expect(stranger.send("hi")).rejects.toMatchObject({ code: -32001 });
+    await expect(all(stranger.stream("hi"))).rejects.toMatchObject({ code: -32001 });
+    await expect(a2aClient(base, { credentials: { key: "secret" } })).rejects.toThrow(
+      /no security scheme "key"/,
+    );
+  });
+
+  test("leaves a stream by its signal, and the task goes on", async () => {
+    const { passed, open } = gate();
+    const { base } = await serveAgent({
+      async *execute() {
+        yield "begun";
+        await passed;
+        yield " done";
+      },
+    });
+    const agent = await a2aClient(base);
+    const controller = new AbortController();
+    let id = "";
+    const reading = (async () => {
+      for await (const event of agent.stream("go", { signal: controller.signal })) {
+        if ("task" in event) id = event.task.id;
+        if ("artifactUpdate" in event) controller.abort();
+      }
+    })();
+    await expect(reading).rejects.toThrow(/abort/i);
+    const rest = agent.subscribe(id);
+    expect((await rest.next()).value).toMatchObject({ task: { id } });
+    open();
+    expect(textsOf(await all(rest))).toEqual([" done"]);
+    expect((await agent.listTasks()).totalSize).toBe(1);
+    await expect(agent.cancelTask(id)).rejects.toMatchObject({ code: -32002 });
+  });
+
+  test("says so if there is no card, or none that it understands", async () => {
+    const { base } = await serveAgent({ execute: () => "hi" });
+    await expect(a2aClient(`${base}/rpc/card.json`)).rejects.toThrow(
+      /no agent card at .* \(HTTP status 404\)/,
+    );
+    const strange = async () =>
+      Response.json({ name: "x", supportedInterfaces: [{ protocolBinding: "GRPC" }] });
+    await expect(a2aClient(base, { fetch: strange })).rejects.toThrow(/no JSON-RPC interface/);
+  });
+});
+
+test("an agent runs on runtimes with fetch, with its card", async () => {
+  const agent = a2aAgent({
+    card: { name: "Parrot", description: "Repeats" },
+    async *execute({ text }) {
+      for (const word of text.split(" ")) yield word;
+    },
+  });
+  const handle = a2aHandler(agent, { hosts: ["agents.test"] });
+  const fetch = (url: string, init: RequestInit) => {
+    const headers = new Headers(init.headers);
+    headers.set("host", "agents.test");
+    return handle(new Request(url, { ...init, headers }));
+  };
+  const client = await a2aClient("http://agents.test", { fetch });
+  expect(textsOf(await all(client.stream("a b c")))).toEqual(["a", "b", "c"]);
+  await agent.close();
+});
+
+describe("the store in memory", () => {
+  const execute = async function* () {
+    yield "done";
+  };
+
+  test("drops the oldest finished task to make room, but none that still runs", async () => {
+    const { passed, open } = gate();
+    const { ask } = await serveAgent({
+      store: new MemoryTaskStore({ maxTasks: 2 }),
+      async *execute({ text }) {
+        if (text === "wait") await passed;
+        yield "done";
+      },
+    });
+    const waiting = (
+      await ask("SendMessage", { ...says("wait"), configuration: { returnImmediately: true } })
+    ).result.task;
+    const first = (await ask("SendMessage", says("a"))).result.task;
+    await ask("SendMessage", says("b"));
+    expect((await ask("GetTask", { id: first.id })).error?.code).toBe(-32001);
+    expect((await ask("GetTask", { id: waiting.id })).result.id).toBe(waiting.id);
+    open();
+  });
+
+  test("refuses a task for which there is no room", async () => {
+    const { ask } = await serveAgent({
+      store: new MemoryTaskStore({ maxCharacters: 200 }),
+      execute,
+    });
+    const { error } = await ask("SendMessage", says("x".repeat(300)));
+    expect(error?.data).toMatchObject({ reason: "busy" });
+  });
+});
