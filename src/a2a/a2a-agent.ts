@@ -7,7 +7,14 @@ import type { HostOptions } from "../protocol/host.ts";
 import { limitOf } from "../protocol/limits.ts";
 import { Server } from "../server/server.ts";
 import { AgentTasks } from "./agent-tasks.ts";
-import { type AgentCard, type AgentDescription, addressedCard, cardOf } from "./card.ts";
+import { canonicalCard } from "./canonical-card.ts";
+import {
+  type AgentCard,
+  type AgentDescription,
+  addressedCard,
+  type CardSigner,
+  cardOf,
+} from "./card.ts";
 import { a2aError } from "./errors.ts";
 import type { Execute } from "./executor.ts";
 import { MemoryTaskStore } from "./memory-task-store.ts";
@@ -31,6 +38,8 @@ export interface A2aAgentOptions extends Omit<HostOptions, "versions" | "nullPar
   readonly extendedCard?:
     | AgentDescription
     | ((call: Context) => AgentDescription | undefined | Promise<AgentDescription | undefined>);
+  /** Signs the card: `cardSigner` of `callwire/a2a/signing`. @default not signed */
+  readonly signCard?: CardSigner;
   /** Most agents that work at the same time; more messages are refused. Stops overload. @default 1000 */
   readonly maxAgents?: number;
   /** How long a call waits for a task to be done before it returns the task as it is. @default 600000 */
@@ -42,6 +51,7 @@ export class A2aAgent extends Server {
   /** Items of streams are responses of their own, as A2A has them. */
   readonly eventForm = itemResponses;
   readonly #card: Omit<AgentCard, "supportedInterfaces">;
+  readonly #sign: CardSigner | undefined;
   /** Where it is served, as its clients see it; set by whatever serves it. */
   url = "";
 
@@ -94,12 +104,15 @@ export class A2aAgent extends Server {
       timeoutMs: Number.POSITIVE_INFINITY,
     });
     this.#card = card;
+    this.#sign = options.signCard;
     this.onClose(() => tasks.close());
   }
 
   /** The card for clients that reach the agent at this URL. */
-  card(url: string): AgentCard {
-    return addressedCard(this.#card, url);
+  async card(url: string): Promise<AgentCard> {
+    const card = addressedCard(this.#card, url);
+    const signature = await this.#sign?.(canonicalCard(card));
+    return signature === undefined ? card : { ...card, signatures: [signature] };
   }
 }
 

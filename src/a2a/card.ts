@@ -60,6 +60,9 @@ export interface CardSignature {
   readonly header?: Metadata;
 }
 
+/** Signs a card, given in its canonical form. */
+export type CardSigner = (canonical: string) => Promise<CardSignature>;
+
 /** Describes an agent: who made it, where it is, and what it can do. */
 export interface AgentCard {
   readonly name: string;

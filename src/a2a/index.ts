@@ -8,6 +8,7 @@ export type {
   AgentInterface,
   AgentSkill,
   CardSignature,
+  CardSigner,
   SecurityRequirement,
   SecurityScheme,
 } from "./card.ts";
