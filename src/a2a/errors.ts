@@ -18,7 +18,21 @@ export type A2aErrorName = keyof typeof A2aErrorCode;
 const errorInfo = "type.googleapis.com/google.rpc.ErrorInfo";
 const badRequest = "type.googleapis.com/google.rpc.BadRequest";
 
-/** An error of A2A; its data names the reason, so that clients need not know the code. */
+/**
+ * An error of A2A; its data names the reason, so that clients need not know the code.
+ * @example
+ * ```ts
+ * import { a2aAgent, a2aError } from "callwire/a2a";
+ *
+ * const agent = a2aAgent({
+ *   card: { name: "Parrot", description: "Repeats what it is told" },
+ *   execute(message) {
+ *     if (message.text === "") throw a2aError("ContentTypeNotSupported", "The parrot only hears text");
+ *     return message.text;
+ *   },
+ * });
+ * ```
+ */
 export function a2aError(
   name: A2aErrorName,
   message: string,

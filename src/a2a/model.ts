@@ -92,24 +92,30 @@ export type SendResult = { readonly task: Task } | { readonly message: Message }
 
 /** Where the agent sends the events of a task, besides streams. */
 export interface PushConfig {
+  /** The task whose events are sent. */
   readonly taskId: string;
+  /** Names the config among those of the task. */
   readonly id: string;
+  /** Where the events are sent. */
   readonly url: string;
   /** Sent in `X-A2A-Notification-Token`, so that the receiver recognises the sender. */
   readonly token?: string;
   /** Sent as `Authorization: <scheme> <credentials>`. */
   readonly authentication?: { readonly scheme: string; readonly credentials?: string };
+  /** The tenant of the agent that the task belongs to. */
   readonly tenant?: string;
 }
 
 export interface SendConfiguration {
+  /** Media types that the client takes. @default any */
   readonly acceptedOutputModes?: readonly string[];
+  /** A webhook for the events of the task. @default none */
   readonly taskPushNotificationConfig?: Omit<PushConfig, "taskId" | "id"> & {
     readonly id?: string;
   };
-  /** The most messages of the history to return; 0 returns none. */
+  /** The most messages of the history to return; 0 returns none. @default all */
   readonly historyLength?: number;
-  /** Returns as soon as there is a task, not when it is done. */
+  /** Returns as soon as there is a task, not when it is done. @default false */
   readonly returnImmediately?: boolean;
 }
 

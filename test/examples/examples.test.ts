@@ -28,6 +28,14 @@ const expected: Readonly<Record<string, readonly string[]>> = {
     "heard of 3 new blocks, none missing",
     "unsubscribed: true",
   ],
+  "a2a-tck": [
+    "Listening on http://127.0.0.1:0/a2a",
+    "Found TCK agent",
+    "TASK_STATE_WORKING",
+    "first chunk ",
+    "second chunk",
+    "TASK_STATE_COMPLETED",
+  ],
   "mcp-everything": ["Listening on http://127.0.0.1:0/mcp", "37 tools", "Hello, Ada!"],
   "mcp-agents": [
     "planner met librarian (modern)",

@@ -47,7 +47,9 @@ export interface SendOptions extends SendConfiguration {
   readonly taskId?: string;
   /** The conversation that the message belongs to. */
   readonly contextId?: string;
+  /** Anything that the agent should know besides. */
   readonly metadata?: Readonly<Record<string, unknown>>;
+  /** Stops waiting; the task goes on. */
   readonly signal?: AbortSignal;
 }
 
