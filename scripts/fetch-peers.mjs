@@ -8,6 +8,7 @@ import {
   constants,
   existsSync,
   mkdirSync,
+  readdirSync,
   readFileSync,
   symlinkSync,
   writeFileSync,
@@ -72,6 +73,21 @@ const services = [
   program("nats-server"),
   program("redis-server"),
   program("prometheus"),
+  {
+    name: "postgresql",
+    from: { apt: "postgresql" },
+    // The folder of its programs, which Debian keeps out of the PATH.
+    find: () => {
+      const versions = "/usr/lib/postgresql";
+      if (!existsSync(versions)) return undefined;
+      return readdirSync(versions)
+        .map((version) => join(versions, version, "bin"))
+        .find(
+          (folder) =>
+            isExecutable(join(folder, "initdb")) && isExecutable(join(folder, "postgres")),
+        );
+    },
+  },
   program("iproute2", "ip"),
   {
     name: "pylsp-jsonrpc",

@@ -141,7 +141,13 @@ function copyForStranger() {
   const place = join(mkdtempSync(join(tmpdir(), "callwire-stress-")), "callwire");
   spawnSync("git", ["clone", "-q", root, place]);
   cpSync(join(root, "dist"), join(place, "dist"), { recursive: true });
-  const installed = ["test/browser", "test/interop", "test/mcp/peers", "test/a2a/peers", "examples/tracing"];
+  const installed = [
+    "test/browser",
+    "test/interop",
+    "test/mcp/peers",
+    "test/a2a/peers",
+    "examples/tracing",
+  ];
   for (const folder of [".", "playground", "test/runtimes/binaries", ...installed]) {
     const from = join(root, folder, "node_modules");
     try {

@@ -1,12 +1,13 @@
-import type { Clock } from "../protocol/clock.ts";
+import type { Clock, Timer } from "../protocol/clock.ts";
 import type { Context } from "../protocol/context.ts";
 import { RpcError, serverBusy } from "../protocol/errors.ts";
 import type { Log } from "../protocol/log.ts";
 import type { MaybePromise } from "../protocol/message.ts";
-import { statusEvent } from "./agent-update.ts";
+import { agentMessage, statusEvent } from "./agent-update.ts";
 import { a2aError, invalidField, taskNotFound } from "./errors.ts";
 import type { AgentTask, Execute } from "./executor.ts";
 import {
+  isInterrupted,
   isTerminal,
   type Message,
   type PushConfig,
@@ -17,6 +18,7 @@ import {
 } from "./model.ts";
 import type { PushSender } from "./push-sender.ts";
 import { type Subscription, Subscriptions } from "./subscription.ts";
+import { changesBetween } from "./task-change.ts";
 import { type Amendment, type RunHost, recordAfter, TaskRun } from "./task-run.ts";
 import type { TaskRecord, TaskStore } from "./task-store.ts";
 
@@ -29,6 +31,11 @@ export interface AgentTasksSettings {
   readonly push: PushSender | undefined;
 }
 
+/** How long a process may be silent before the tasks that it works on count as abandoned. */
+const leaseMs = 30_000;
+/** How often a shared store is asked about a task that another process works on. */
+const pollMs = 250;
+
 /** Most times that a change is tried if other processes change the task at the same time. */
 const maxAttempts = 10;
 
@@ -40,6 +47,7 @@ export class AgentTasks implements RunHost {
   readonly #running = new Set<TaskRun>();
   readonly #byTask = new Map<string, TaskRun>();
   readonly #subscriptions = new Subscriptions();
+  #renewal: Timer | undefined;
 
   constructor(settings: AgentTasksSettings) {
     this.clock = settings.clock;
@@ -72,17 +80,18 @@ export class AgentTasks implements RunHost {
   async find(id: string, owner: string): Promise<TaskRecord> {
     const record = this.#byTask.get(id)?.record ?? (await this.#settings.store.load(id));
     if (record === undefined || record.owner !== owner) throw taskNotFound(id);
-    return record;
+    return this.#isAbandoned(record) ? this.#failed(record) : record;
   }
 
   /** The task as it is, then its further events. */
   async subscribe(id: string, owner: string): Promise<Subscription> {
-    const subscription = this.#subscriptions.add(id);
+    const subscription = this.#subscriptions.add(id, true);
     try {
       const { task, version } = await this.find(id, owner);
       if (isTerminal(task.status.state))
         throw a2aError("UnsupportedOperation", "The task is over; get it instead", { taskId: id });
-      return subscription.startFrom({ event: { task }, version });
+      if (this.#settings.store.isShared === true) void this.#follow(task, owner, subscription);
+      return subscription.startFrom(version, task);
     } catch (error) {
       subscription.end();
       throw error;
@@ -125,13 +134,18 @@ export class AgentTasks implements RunHost {
 
   /** Stops all agents that run, and ends all subscriptions. */
   close(): void {
+    this.#renewal?.cancel();
     for (const run of this.#running) run.controller.abort();
     this.#subscriptions.endAll();
     this.#settings.push?.close();
   }
 
+  /** Writes a step of a run of this process. */
   save(record: TaskRecord): MaybePromise<boolean> {
-    return this.#settings.store.save(record);
+    const { store } = this.#settings;
+    if (store.isShared !== true) return store.save(record);
+    const leaseUntil = isActive(record) ? this.clock.now() + leaseMs : undefined;
+    return store.save({ ...record, leaseUntil });
   }
 
   load(id: string): MaybePromise<TaskRecord | undefined> {
@@ -139,18 +153,68 @@ export class AgentTasks implements RunHost {
   }
 
   publish(event: StreamResponse, { task, version, push }: TaskRecord): void {
-    this.#subscriptions.publish(task.id, { event, version });
+    this.#subscriptions.publish(task.id, version, event);
     for (const config of push) this.#settings.push?.send(config, event);
   }
 
   began(run: TaskRun): void {
     this.#byTask.set(run.id, run);
+    if (this.#settings.store.isShared === true) this.#renewal ??= this.#renewLater();
   }
 
   ended(run: TaskRun): void {
     this.#running.delete(run);
     if (this.#byTask.get(run.id) === run) this.#byTask.delete(run.id);
     this.#subscriptions.end(run.id);
+  }
+
+  /** Shows other processes that this one is alive. */
+  #renewLater(): Timer {
+    return this.clock.after(leaseMs / 3, () => {
+      for (const run of this.#byTask.values()) {
+        run
+          .amend((record) => ({ record: { ...record, version: record.version + 1 } }))
+          .catch((error: unknown) => {
+            this.log.warn({ err: error, task: run.id }, "could not renew the lease of a task");
+          });
+      }
+      this.#renewal = this.#byTask.size === 0 ? undefined : this.#renewLater();
+    });
+  }
+
+  /** Whether the process that worked on a task has stopped without ending it. */
+  #isAbandoned({ task, leaseUntil }: TaskRecord): boolean {
+    return leaseUntil !== undefined && leaseUntil < this.clock.now() && !this.#byTask.has(task.id);
+  }
+
+  async #failed(record: TaskRecord): Promise<TaskRecord> {
+    const { task } = record;
+    const now = this.clock.now();
+    const message = agentMessage("The process that worked on this task has stopped", task);
+    const event = statusEvent(task, "TASK_STATE_FAILED", now, message);
+    const after = { ...recordAfter(record, event, now), leaseUntil: undefined };
+    if (await this.#settings.store.save(after)) {
+      this.publish(event, after);
+      return after;
+    }
+    return (await this.#settings.store.load(task.id)) ?? after;
+  }
+
+  /** Gives a subscriber what other processes do to a task. */
+  async #follow(task: Task, owner: string, subscription: Subscription): Promise<void> {
+    let last = task;
+    try {
+      while (!subscription.isOver && !isTerminal(last.status.state)) {
+        await new Promise<void>((resolve) => this.clock.after(pollMs, resolve));
+        if (subscription.isOver) return;
+        const { task: now, version } = await this.find(task.id, owner);
+        subscription.push(version, ...changesBetween(last, now));
+        last = now;
+      }
+      subscription.end();
+    } catch (error) {
+      subscription.fail(error);
+    }
   }
 
   async #prepare(
@@ -240,6 +304,11 @@ export class AgentTasks implements RunHost {
       characters: record.characters + JSON.stringify(added).length,
     };
   }
+}
+
+function isActive({ task }: TaskRecord): boolean {
+  const { state } = task.status;
+  return !isTerminal(state) && !isInterrupted(state);
 }
 
 function withPush(record: TaskRecord, config: PushConfig | undefined): TaskRecord {

@@ -1,46 +1,58 @@
 import { RpcError, serverBusy } from "../protocol/errors.ts";
-import type { StreamResponse } from "./model.ts";
-
-/** An event with the version of the task that it leads to. */
-export interface VersionedEvent {
-  readonly event: StreamResponse;
-  readonly version: number;
-}
+import type { StreamResponse, Task } from "./model.ts";
 
 /** Most events that wait for a subscriber; one that does not read must not fill memory. */
 const maxWaiting = 1_000;
 
 /** The events of one task for one subscriber, in order. It leaves at once, also while it waits for the next. */
 export class Subscription implements AsyncIterableIterator<StreamResponse> {
-  #waiting: VersionedEvent[] = [];
+  #waiting: StreamResponse[] = [];
+  /** The version of the task after the events so far. */
+  #version = 0;
+  /** Events that came before the task itself was read. */
+  #early: (readonly [version: number, event: StreamResponse])[] | undefined;
   #wake: (() => void) | undefined;
   #isOver = false;
   /** Thrown after the events that wait. */
   #failure: { readonly error: unknown } | undefined;
   readonly #left: () => void;
 
-  constructor(left: () => void) {
+  /** `early` says that it begins with the task, which is still to be read. */
+  constructor(left: () => void, early: boolean) {
     this.#left = left;
+    if (early) this.#early = [];
   }
 
   [Symbol.asyncIterator](): this {
     return this;
   }
 
-  /** Puts the task itself first, and drops the events that led to it. */
-  startFrom(first: VersionedEvent): this {
-    this.#waiting = [first, ...this.#waiting.filter(({ version }) => version > first.version)];
+  get isOver(): boolean {
+    return this.#isOver;
+  }
+
+  /** Begins with the task as it is, and drops the events that led to it. */
+  startFrom(version: number, task: Task): this {
+    const early = this.#early ?? [];
+    this.#early = undefined;
+    this.push(version, { task });
+    for (const [later, event] of early) this.push(later, event);
     return this;
   }
 
-  push(event: VersionedEvent): void {
-    if (this.#isOver) return;
-    if (this.#waiting.length >= maxWaiting) {
-      this.#waiting = [];
-      this.fail(new RpcError(serverBusy.code, "the subscriber reads too slowly; subscribe again"));
+  /** Adds the events that lead to a version of the task, unless it has them already. */
+  push(version: number, ...events: readonly StreamResponse[]): void {
+    if (this.#early !== undefined) {
+      for (const event of events) this.#early.push([version, event]);
       return;
     }
-    this.#waiting.push(event);
+    if (this.#isOver || version <= this.#version) return;
+    this.#version = version;
+    this.#waiting.push(...events);
+    if (this.#waiting.length > maxWaiting) {
+      this.#waiting = [];
+      this.fail(new RpcError(serverBusy.code, "the subscriber reads too slowly; subscribe again"));
+    }
     this.#wake?.();
   }
 
@@ -60,7 +72,7 @@ export class Subscription implements AsyncIterableIterator<StreamResponse> {
   async next(): Promise<IteratorResult<StreamResponse>> {
     for (;;) {
       const next = this.#waiting.shift();
-      if (next !== undefined) return { done: false, value: next.event };
+      if (next !== undefined) return { done: false, value: next };
       if (this.#failure !== undefined) throw this.#failure.error;
       if (this.#isOver) return { done: true, value: undefined };
       await new Promise<void>((resolve) => {
@@ -80,19 +92,21 @@ export class Subscription implements AsyncIterableIterator<StreamResponse> {
 export class Subscriptions {
   readonly #byTask = new Map<string, Set<Subscription>>();
 
-  add(taskId: string): Subscription {
-    const subscription = new Subscription(() => {
+  /** `early` says that the subscription begins with the task, which is still to be read. */
+  add(taskId: string, early = false): Subscription {
+    const left = (): void => {
       const others = this.#byTask.get(taskId);
       others?.delete(subscription);
       if (others?.size === 0) this.#byTask.delete(taskId);
-    });
+    };
+    const subscription = new Subscription(left, early);
     const others = this.#byTask.get(taskId) ?? new Set();
     this.#byTask.set(taskId, others.add(subscription));
     return subscription;
   }
 
-  publish(taskId: string, event: VersionedEvent): void {
-    for (const subscription of this.#byTask.get(taskId) ?? []) subscription.push(event);
+  publish(taskId: string, version: number, event: StreamResponse): void {
+    for (const subscription of this.#byTask.get(taskId) ?? []) subscription.push(version, event);
   }
 
   /** Ends all subscriptions of a task. */

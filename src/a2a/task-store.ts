@@ -11,6 +11,8 @@ export interface TaskRecord {
   /** When its status last changed, in milliseconds since the epoch. */
   readonly changedAt: number;
   readonly push: readonly PushConfig[];
+  /** Until when the process that works on it is known to be alive, in milliseconds since the epoch. */
+  readonly leaseUntil?: number | undefined;
   /** About how long it is as JSON. */
   readonly characters: number;
 }
@@ -35,6 +37,8 @@ export interface TaskPage {
 
 /** Where an agent keeps its tasks. Owners are compared by the agent, not by the store. */
 export interface TaskStore {
+  /** Whether other processes use it too: then they take turns, and notice if one of them stops. @default false */
+  readonly isShared?: boolean;
   load(id: string): MaybePromise<TaskRecord | undefined>;
   /**
    * Writes a record whose version is one more than that of the stored one, or 1 if there is none; false if another
