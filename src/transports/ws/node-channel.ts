@@ -5,6 +5,8 @@ import type { Channel, ChannelListener, CloseReason } from "../../connection/cha
 import { Heartbeat, type HeartbeatOptions } from "../../connection/heartbeat.ts";
 import { longestDelayMs } from "../../protocol/clock.ts";
 import { WireError } from "../../protocol/errors.ts";
+import type { WireBuffers } from "../../protocol/memory-bounds.ts";
+import { countUnsent } from "../../streams/unsent-bytes.ts";
 import { closes, lossOf, messageTooBig, notText, policyViolation, tooLong } from "./close-code.ts";
 import { IncomingFrames, textFrames } from "./frames.ts";
 
@@ -18,6 +20,8 @@ export interface NodeChannelOptions {
   readonly holdAboveBytes?: number;
   /** How long to wait for a peer that does not read. @default no limit */
   readonly writeTimeoutMs?: number;
+  /** Counts what the peer has not read when the socket closes. */
+  readonly buffers?: WireBuffers;
 }
 
 /** A WebSocket that says when it is about to close, so that queued replies still leave before the close frame. */
@@ -47,6 +51,7 @@ export class NodeChannel implements Channel {
   readonly #frames = new IncomingFrames();
   readonly #holdAbove: number;
   readonly #writeTimeoutMs: number | undefined;
+  readonly #buffers: WireBuffers | undefined;
   readonly #flushLater = (): void => this.#flush();
   readonly #written = (): void => this.#afterWrite();
   readonly #arrived = (chunk: Buffer): void => this.#follow(chunk);
@@ -75,6 +80,7 @@ export class NodeChannel implements Channel {
     this.#holdAbove = options.holdAboveBytes ?? Number.POSITIVE_INFINITY;
     // Node's own timeout knows whether any of the waiting bytes has left, and only sockets have it.
     this.#writeTimeoutMs = socket.setTimeout === undefined ? undefined : options.writeTimeoutMs;
+    this.#buffers = options.buffers;
     this.#ws = ws;
     this.#socket = socket;
     this.#masked = options.side === "client";
@@ -135,7 +141,8 @@ export class NodeChannel implements Channel {
   close(reason: CloseReason = "done"): void {
     if (this.#closing || this.#ended) return;
     this.#closing = true;
-    if (reason === "dead") {
+    // Such a peer would not read the closing handshake either.
+    if (reason === "dead" || reason === "slow-reader") {
       this.#ws.terminate();
       return;
     }
@@ -143,6 +150,7 @@ export class NodeChannel implements Channel {
     this.#pauseOrResume();
     const { code, sentence } = closes[reason];
     this.#ws.close(code, sentence);
+    this.#countUnsent();
   }
 
   pause(): void {
@@ -312,5 +320,11 @@ export class NodeChannel implements Channel {
     this.#socket.off("timeout", this.#stalled);
     this.#held.length = 0;
     this.#listener?.end(error);
+    if (!this.#closing) this.#countUnsent();
+  }
+
+  /** While it closes, no connection counts what waits in the socket. */
+  #countUnsent(): void {
+    if (this.#buffers !== undefined) countUnsent(this.#socket, this.#buffers);
   }
 }
