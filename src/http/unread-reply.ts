@@ -5,6 +5,11 @@ import type { MessageLimits } from "./http-message.ts";
 /** A longer reply may not fit into the buffers of the operating system, so its client has to read. */
 const largeReplyLength = 64 * 1024;
 
+/** A large text as bytes, because Node would count its characters, each of which may take three bytes. */
+export function countable(text: string): string | Buffer {
+  return text.length <= largeReplyLength ? text : Buffer.from(text);
+}
+
 /** Disconnects a client that does not read a large reply in time, or one of those that read least if all buffer too much. */
 export function countUnread(
   response: ServerResponse,

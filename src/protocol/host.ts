@@ -47,7 +47,7 @@ export interface HostOptions {
   readonly maxRunningBytes?: number;
   /**
    * Most bytes that all connections buffer together: unread replies, and incomplete messages. Above it the
-   * connections that buffer most are closed. @default 96 MiB
+   * connections that buffer most are closed. @default 64 MiB
    */
   readonly maxWireBytes?: number;
   /**
@@ -117,7 +117,7 @@ export class Host implements Service, AsyncDisposable {
     this.running = new ServerRunning(options.clock ?? systemClock, {
       maxRunning: limitOf("maxRunning", options.maxRunning, 10_000),
       maxRunningBytes: limitOf("maxRunningBytes", options.maxRunningBytes, 192 * mebibyte),
-      maxWireBytes: limitOf("maxWireBytes", options.maxWireBytes, 96 * mebibyte),
+      maxWireBytes: limitOf("maxWireBytes", options.maxWireBytes, 64 * mebibyte),
     });
     this.seal = options.seal;
     const { watchers = [] } = handle;
