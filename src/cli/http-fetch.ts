@@ -21,7 +21,13 @@ export function httpFetch(url: string, init: RequestInit): Promise<Response> {
         status: statusCode,
         ...(type === undefined ? undefined : { headers: { "content-type": type } }),
       };
-      const isBodiless = statusCode === 204 || statusCode === 304;
+      // `Response` throws for other statuses, and for a body with some of these.
+      if (statusCode < 200 || statusCode > 599) {
+        response.destroy();
+        reject(new WireError("BAD_REPLY", `the server answered with the status ${statusCode}`));
+        return;
+      }
+      const isBodiless = [204, 205, 304].includes(statusCode);
       if (isBodiless) response.resume();
       const content = isBodiless ? null : (Readable.toWeb(response) as ReadableStream<Uint8Array>);
       resolve(new Response(content, options));

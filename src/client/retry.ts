@@ -1,11 +1,11 @@
 import { type Clock, systemClock, timeUntil } from "../protocol/clock.ts";
 import type { Context } from "../protocol/context.ts";
 import { callFailureIn, type WireError } from "../protocol/errors.ts";
-import type { Middleware } from "../protocol/handle.ts";
+import type { Handle, Middleware } from "../protocol/handle.ts";
 import { limitOf } from "../protocol/limits.ts";
 import type { Outgoing } from "../protocol/link.ts";
-import { nextId, type Request } from "../protocol/message.ts";
-import { maySendAgain, type Outcome, outcomeOf } from "../protocol/retry-rule.ts";
+import { nextId, type Reply, type Request } from "../protocol/message.ts";
+import { maySendAgain, outcomeOf, worseOf } from "../protocol/retry-rule.ts";
 
 export interface RetryOptions {
   /** Most attempts, the first included; 0 and 1 disable retries. @default 3 */
@@ -41,21 +41,16 @@ export function retry(options: RetryOptions = {}): Middleware {
   return (next) => async (request, context) => {
     const call = context.outgoing;
     const idempotent = call?.idempotent === true;
+    let reported: Attempt | undefined;
     for (let attempt = 1; ; attempt++) {
-      const isFinal = (outcome: Outcome): boolean =>
-        attempt >= attempts || !maySendAgain(outcome, idempotent);
       const sent = attempt === 1 ? request : again(request, context, clock);
-      let outcome: Outcome;
-      let askedMs = 0;
-      try {
-        const reply = await next(sent, context);
-        outcome = outcomeOf(reply?.error);
-        if (isFinal(outcome)) return reply;
-        askedMs = callFailureIn(reply?.error)?.retryAfterMs ?? 0;
-      } catch (error) {
-        outcome = outcomeOf(error);
-        if (isFinal(outcome)) throw error;
-      }
+      const ended = await attemptOf(next, sent, context);
+      // If an earlier attempt may have run, a later one that did not must not hide it.
+      if (reported === undefined || worseOf(reported.failure, ended.failure) === ended.failure)
+        reported = ended;
+      const outcome = outcomeOf(ended.failure);
+      if (attempt >= attempts || !maySendAgain(outcome, idempotent)) return reported.conclude();
+      const askedMs = callFailureIn(ended.failure)?.retryAfterMs ?? 0;
       const ceilingMs = Math.min(maxDelayMs, delayMs * 2 ** (attempt - 1));
       const backoffMs = ceilingMs * (0.5 + random() / 2);
       await pause(clock, Math.max(backoffMs, Math.min(maxDelayMs, askedMs)), call);
@@ -63,6 +58,26 @@ export function retry(options: RetryOptions = {}): Middleware {
       if (outcome === "may-have-run" || call?.streamed) call?.gap();
     }
   };
+}
+
+/** How one attempt ended. */
+interface Attempt {
+  /** The error of the reply, or what was thrown; undefined if the call succeeded. */
+  readonly failure: unknown;
+  /** Returns the reply, or throws what the attempt threw. */
+  conclude(): Reply | undefined;
+}
+
+async function attemptOf(next: Handle, request: Request, context: Context): Promise<Attempt> {
+  try {
+    const reply = await next(request, context);
+    return { failure: reply?.error, conclude: () => reply };
+  } catch (failure) {
+    const conclude = (): never => {
+      throw failure;
+    };
+    return { failure, conclude };
+  }
 }
 
 /** The request with a new id and the remaining time. */

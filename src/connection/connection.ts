@@ -231,6 +231,5 @@ export function withoutMethods(running: ServerRunning, limits: Limits, log: Log)
     versions: new Set(["2.0"]),
     allowNullParams: false,
     timeoutMs: undefined,
-    maxRunning: Number.POSITIVE_INFINITY,
   });
 }

@@ -2,6 +2,7 @@ import type { FrameDecoder, FrameFault, FrameSink, Framing } from "../framing/fr
 import { systemClock, type Timer } from "../protocol/clock.ts";
 import { WireError } from "../protocol/errors.ts";
 import type { Channel, ChannelListener, CloseReason } from "./channel.ts";
+import { SendQueue } from "./send-queue.ts";
 
 /** A duplex stream of bytes: a socket, a pipe, a pair of standard streams. */
 export interface ByteStream {
@@ -58,7 +59,7 @@ export interface StreamChannelOptions {
  */
 export class StreamChannel implements Channel, ByteListener, FrameSink {
   readonly #stream: ByteStream;
-  readonly #framing: Framing;
+  readonly #queue: SendQueue;
   readonly #decoder: FrameDecoder;
   readonly #maxMessageBytes: number;
   readonly #cutOversize: boolean;
@@ -66,8 +67,6 @@ export class StreamChannel implements Channel, ByteListener, FrameSink {
   readonly #arrivalTimeoutMs: number | undefined;
   readonly #flushLater = (): void => this.#flush();
   #listener: ChannelListener | undefined;
-  #queued: string[] = [];
-  #queuedBytes = 0;
   /** Messages of the chunk during which reading stopped. */
   #held: string[] = [];
   /** Whether reading stopped because too much is unsent. */
@@ -82,8 +81,11 @@ export class StreamChannel implements Channel, ByteListener, FrameSink {
 
   constructor(stream: ByteStream, options: StreamChannelOptions) {
     this.#stream = stream;
-    this.#framing = options.framing;
-    this.#decoder = options.framing.decoder({ maxMessageBytes: options.maxMessageBytes });
+    const { framing } = options;
+    this.#queue = new SendQueue((texts) =>
+      texts.length === 1 ? framing.encode(texts[0] as string) : framing.encodeAll(texts),
+    );
+    this.#decoder = framing.decoder({ maxMessageBytes: options.maxMessageBytes });
     this.#maxMessageBytes = options.maxMessageBytes;
     this.#cutOversize = options.cutOversize ?? false;
     this.#holdAbove = options.holdAboveBytes ?? Number.POSITIVE_INFINITY;
@@ -91,7 +93,7 @@ export class StreamChannel implements Channel, ByteListener, FrameSink {
   }
 
   get bufferedBytes(): number {
-    return this.#queuedBytes + this.#stream.bufferedBytes;
+    return this.#queue.bytes + this.#stream.bufferedBytes;
   }
 
   get arrivingBytes(): number {
@@ -109,15 +111,14 @@ export class StreamChannel implements Channel, ByteListener, FrameSink {
   }
 
   send(text: string): void {
-    this.#queuedBytes += text.length;
-    if (this.#queued.push(text) === 1) queueMicrotask(this.#flushLater);
+    if (this.#queue.add(text)) queueMicrotask(this.#flushLater);
   }
 
   close(reason: CloseReason = "done"): void {
     this.#stopReading();
     // A peer that does not read would never let the rest leave.
     if (reason === "slow-reader" || reason === "dead") {
-      this.#takeQueued(Number.POSITIVE_INFINITY);
+      this.#queue.clear();
       this.#stream.destroy();
     } else {
       this.#flush();
@@ -188,7 +189,7 @@ export class StreamChannel implements Channel, ByteListener, FrameSink {
       return;
     }
     this.#listener?.message(message);
-    if (this.#queuedBytes > this.#holdAbove) this.#flush();
+    if (this.#queue.bytes > this.#holdAbove) this.#flush();
   }
 
   fault(fault: FrameFault): void {
@@ -220,35 +221,15 @@ export class StreamChannel implements Channel, ByteListener, FrameSink {
    * dropped.
    */
   #flush(): void {
-    if (this.#queued.length === 0) return;
+    if (this.#queue.isEmpty) return;
     const most = this.#closing ? Number.POSITIVE_INFINITY : this.#holdAbove;
-    while (this.#queued.length > 0 && this.#stream.bufferedBytes <= most) {
-      const texts = this.#takeQueued(most);
-      const only = texts.length === 1 ? texts[0] : undefined;
-      this.#stream.write(
-        only === undefined ? this.#framing.encodeAll(texts) : this.#framing.encode(only),
-      );
-    }
+    while (!this.#queue.isEmpty && this.#stream.bufferedBytes <= most)
+      this.#stream.write(this.#queue.take(most));
     const { bufferedBytes } = this;
     if (bufferedBytes > this.#holdAbove) this.#hold();
     // Senders that found the queue full wait for `drain`, and a stream emits it only for bytes that did not leave at
     // once.
     if (bufferedBytes === 0) this.#listener?.drain();
-  }
-
-  /** Takes about `most` characters from the queue. */
-  #takeQueued(most: number): string[] {
-    const texts = this.#queued;
-    if (this.#queuedBytes <= most) {
-      this.#queued = [];
-      this.#queuedBytes = 0;
-      return texts;
-    }
-    let count = 0;
-    let length = 0;
-    while (length <= most && count < texts.length) length += (texts[count++] as string).length;
-    this.#queuedBytes -= length;
-    return texts.splice(0, count);
   }
 
   get #isStopped(): boolean {

@@ -227,7 +227,11 @@ export class EventPeer implements Peer, Buffering {
   /** Ends the response if the client can resume the rest later. */
   release(): void {
     this.#start();
-    if (this.#recording !== undefined) this.#sink?.end();
+    if (this.#canResume) this.#sink?.end();
+  }
+
+  get #canResume(): boolean {
+    return this.#recording?.isDropped === false;
   }
 
   /** The client has disconnected. If it can resume, the call runs on for a while. */
@@ -236,7 +240,7 @@ export class EventPeer implements Peer, Buffering {
     this.#sink = undefined;
     this.#beat?.cancel();
     this.#beat = undefined;
-    if (this.#recording === undefined) this.abandon();
+    if (!this.#canResume) this.abandon();
     else this.#grace = this.#settings.clock.after(this.#settings.graceMs, () => this.abandon());
   }
 

@@ -14,7 +14,7 @@ import type { BodyReader, HttpMessage, MessageLimits } from "./http-message.ts";
 import { NodeEventSink, whenClosed } from "./node-event-sink.ts";
 import { NodeHead } from "./node-head.ts";
 import { inTurn } from "./pipeline.ts";
-import { countUnread } from "./unread-reply.ts";
+import { countable, countUnread } from "./unread-reply.ts";
 
 /** How long a client that is refused may go on sending its body, and has for reading the refusal. */
 const lingerMs = 2_000;
@@ -110,8 +110,9 @@ export class NodeMessage implements HttpMessage {
 
   send(status: number, text: string, headers: HeaderRecord | undefined): void {
     const response = this.#response;
-    response.writeHead(status, nodeHeaders(status, text, headers));
-    response.end(text);
+    const body = countable(text);
+    response.writeHead(status, nodeHeaders(status, body, headers));
+    response.end(body);
     countUnread(response, text.length, this.#limits);
   }
 
@@ -153,11 +154,11 @@ export class NodeMessage implements HttpMessage {
 
 function nodeHeaders(
   status: number,
-  text: string,
+  text: string | Buffer,
   more: HeaderRecord | undefined,
 ): OutgoingHttpHeaders {
   const own: OutgoingHttpHeaders =
-    text === ""
+    text.length === 0
       ? status === 204
         ? {}
         : { "Content-Length": 0 }

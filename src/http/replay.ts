@@ -8,6 +8,8 @@ export interface ReplayOptions {
   readonly maxEvents?: number;
   /** Most characters kept of a stream; limits memory. @default 1 MiB */
   readonly maxLength?: number;
+  /** Most characters kept of all streams; above it the oldest can no longer be resumed. Limits memory. @default 32 MiB */
+  readonly maxTotalLength?: number;
   /** Most streams that can be resumed at the same time; further ones are sent without ids. @default 100 */
   readonly maxStreams?: number;
   /** How long a stream can still be resumed after its end. @default 60000 */
@@ -19,25 +21,29 @@ export class ReplayStore {
   readonly #recordings = new Map<string, Recording>();
   readonly #clock: Clock;
   readonly #limits: Required<ReplayOptions>;
+  /** Characters kept of all streams. */
+  #length = 0;
 
   constructor(clock: Clock, options: ReplayOptions = {}) {
     const {
       maxEvents = 1000,
       maxLength = 1024 * 1024,
+      maxTotalLength = 32 * 1024 * 1024,
       maxStreams = 100,
       keepMs = 60_000,
     } = options;
     this.#clock = clock;
-    this.#limits = { maxEvents, maxLength, maxStreams, keepMs };
+    this.#limits = { maxEvents, maxLength, maxTotalLength, maxStreams, keepMs };
   }
 
   /** Undefined if too many streams are open; the client must send the same credential to resume. */
   record(credential: string | undefined): Recording | undefined {
-    if (this.#recordings.size >= this.#limits.maxStreams) this.#dropOldestFinished();
+    if (this.#recordings.size >= this.#limits.maxStreams) this.#oldestFinished()?.drop();
     if (this.#recordings.size >= this.#limits.maxStreams) return undefined;
     const key = crypto.randomUUID();
     const recording = new Recording(key, credential, this.#limits, {
       drop: () => void this.#recordings.delete(key),
+      grew: (by) => this.#grew(by),
       later: (run) => this.#clock.after(this.#limits.keepMs, run),
     });
     this.#recordings.set(key, recording);
@@ -58,18 +64,25 @@ export class ReplayStore {
     return { recording, after: Number(digits) };
   }
 
-  #dropOldestFinished(): void {
-    for (const recording of this.#recordings.values()) {
-      if (!recording.finished) continue;
-      recording.drop();
-      return;
+  #grew(by: number): void {
+    this.#length += by;
+    while (this.#length > this.#limits.maxTotalLength && this.#recordings.size > 0) {
+      const [oldest] = this.#recordings.values();
+      (this.#oldestFinished() ?? oldest)?.evict();
     }
+  }
+
+  #oldestFinished(): Recording | undefined {
+    for (const recording of this.#recordings.values()) if (recording.finished) return recording;
+    return undefined;
   }
 }
 
 /** The store, as a recording sees it. */
 interface Place {
   drop(): void;
+  /** It keeps so many characters more, or less. */
+  grew(by: number): void;
   later(run: () => void): Timer;
 }
 
@@ -81,8 +94,8 @@ export class Recording {
   /** Where the call came from. */
   origin: Origin | undefined = undefined;
   finished = false;
-  /** From now on it cannot be resumed, even by a request that has found it. */
-  #dropped = false;
+  /** From now on it cannot be resumed, even by a request that has found it, and keeps nothing. */
+  isDropped = false;
   #owner: string | undefined;
   readonly #key: string;
   readonly #limits: Required<ReplayOptions>;
@@ -117,6 +130,8 @@ export class Recording {
 
   /** Keeps an event and returns it as sent. */
   add(data: string): string {
+    if (this.isDropped) return eventText(data);
+    const before = this.#length;
     const event = eventText(data, `${this.#key}.${this.#first + this.#events.length}`);
     this.#events.push(event);
     this.#length += event.length;
@@ -125,12 +140,13 @@ export class Recording {
       this.#length -= (this.#events.shift() as string).length;
       this.#first++;
     }
+    this.#store.grew(this.#length - before);
     return event;
   }
 
   /** Whether everything after that event is still kept. */
   reaches(after: number): boolean {
-    if (this.#dropped) return false;
+    if (this.isDropped) return false;
     return after >= this.#first - 1 && after < this.#first + this.#events.length;
   }
 
@@ -147,6 +163,7 @@ export class Recording {
     this.#owner = this.owner;
     this.origin = undefined;
     this.peer = undefined;
+    if (this.isDropped) return;
     this.#expiry = this.#store.later(() => this.drop());
   }
 
@@ -156,10 +173,19 @@ export class Recording {
     this.drop();
   }
 
+  /** Makes room for others. A client that is connected still gets the rest; without one, nothing can read it any more. */
+  evict(): void {
+    if (this.peer?.attached === false) this.abandon();
+    else this.drop();
+  }
+
   drop(): void {
-    this.#dropped = true;
-    // The timer would keep the dropped events in memory.
+    if (this.isDropped) return;
+    this.isDropped = true;
     this.#expiry?.cancel();
     this.#store.drop();
+    this.#store.grew(-this.#length);
+    this.#length = 0;
+    this.#events.length = 0;
   }
 }

@@ -43,8 +43,6 @@ import { WatchedMessage, type Watches } from "./watch.ts";
 export type Answer = string | undefined | Promise<string | undefined>;
 
 export interface AnswerSettings extends Rules, CallSettings {
-  /** Most calls that run at the same time, of all callers together. */
-  readonly maxRunning: number;
   /** Refuses calls that come faster than they can run; undefined takes them all. */
   readonly overload?: Overload | undefined;
   readonly disclose?: Disclose | undefined;
@@ -149,7 +147,7 @@ export class Answerer implements Writer, EntryAnswerer {
       if (watched !== undefined) watched.error = error;
       return this.writer.unnamed(error);
     }
-    const { limits, maxRunning, running } = this.settings;
+    const { limits, running } = this.settings;
     const mayBeDeep = text.length >= this.#shallowLength;
     const fault = requestFault(message, this.settings, mayBeDeep);
     if (fault !== undefined || !this.#speaks2) {
@@ -172,7 +170,7 @@ export class Answerer implements Writer, EntryAnswerer {
     } else if (!silent) id = idText(request.id);
     const refusal = this.draining
       ? shuttingDown
-      : running.size >= maxRunning || origin.isFull || this.#holdsTooMuch(origin, batch)
+      : running.isFull || origin.isFull || this.#holdsTooMuch(origin, batch)
         ? serverBusy
         : batch?.isGivenUp(request.id)
           ? requestCancelled
@@ -199,7 +197,9 @@ export class Answerer implements Writer, EntryAnswerer {
 
   /** Whether the calls in flight use up the memory limit. A batch is counted once, with its first entry. */
   #holdsTooMuch(origin: Origin, batch: BatchAnswer | undefined): boolean {
-    const isFull = this.settings.running.held.isFull || origin.held?.isFull === true;
+    const { running } = this.settings;
+    const isFull =
+      running.held.isFull || origin.held?.isFull === true || running.isUsedUpBy(origin);
     return isFull && batch?.isHeld !== true;
   }
 
@@ -220,6 +220,7 @@ export class Answerer implements Writer, EntryAnswerer {
     call.watched = watched;
     if (batch === undefined || batch.begin()) {
       const bytes = holdBytes(text, this.settings.running.held, context.origin.held);
+      if (call.share !== undefined) call.share.bytes += bytes;
       if (batch === undefined) call.heldBytes = bytes;
       else batch.heldBytes = bytes;
     }

@@ -35,7 +35,10 @@ export interface HostOptions {
   readonly nullParams?: "refuse" | "omit";
   /** Timeout of calls that do not stream; stops handlers that hang. `Infinity` turns it off. @default 60000 */
   readonly timeoutMs?: number;
-  /** Most calls that run at the same time; more are refused at once, not queued. Stops overload. @default 10000 */
+  /**
+   * Most calls that run at the same time; more are refused at once, not queued. One address gets two thirds of it, and
+   * less if others call too. Stops overload. @default 10000
+   */
   readonly maxRunning?: number;
   /**
    * Most memory that all running calls hold, in bytes as estimated from their messages; parsed JSON may take 25 times
@@ -44,7 +47,7 @@ export interface HostOptions {
   readonly maxRunningBytes?: number;
   /**
    * Most bytes that all connections buffer together: unread replies, and incomplete messages. Above it the
-   * connections that buffer most are closed. @default 96 MiB
+   * connections that buffer most are closed. @default 64 MiB
    */
   readonly maxWireBytes?: number;
   /**
@@ -112,8 +115,9 @@ export class Host implements Service, AsyncDisposable {
     this.limits = limitsFrom(options.limits);
     this.log = safeLog(options.log ?? consoleLog);
     this.running = new ServerRunning(options.clock ?? systemClock, {
+      maxRunning: limitOf("maxRunning", options.maxRunning, 10_000),
       maxRunningBytes: limitOf("maxRunningBytes", options.maxRunningBytes, 192 * mebibyte),
-      maxWireBytes: limitOf("maxWireBytes", options.maxWireBytes, 96 * mebibyte),
+      maxWireBytes: limitOf("maxWireBytes", options.maxWireBytes, 64 * mebibyte),
     });
     this.seal = options.seal;
     const { watchers = [] } = handle;
@@ -133,7 +137,6 @@ export class Host implements Service, AsyncDisposable {
       timeoutMs: options.timeoutMs ?? defaultTimeoutMs,
       overload:
         options.overload === false ? undefined : new Overload(this.running.clock, options.overload),
-      maxRunning: limitOf("maxRunning", options.maxRunning, 10_000),
       profile: options.profile,
       running: this.running,
       disclose: composeDisclosure(use),

@@ -16,6 +16,7 @@ import { addCall, type CallEntry } from "./origin-calls.ts";
 import type { Version } from "./parse.ts";
 import type { TimedCall } from "./running.ts";
 import type { ServerRunning } from "./server-running.ts";
+import type { Share } from "./shares.ts";
 import type { WatchedMessage, Watches } from "./watch.ts";
 
 /** Writes the reply of an asynchronous call. */
@@ -157,6 +158,7 @@ export class IncomingCall implements CallContext {
     call.writer = writer;
     call.resolve = resolve;
     this.settings.running.enter(call, this.#timeoutMs());
+    call.share = this.settings.running.share(this.origin);
     this.origin.count(1, 0);
     if (this.origin.calls !== undefined) addCall(this.origin.calls, call);
     return call;
@@ -164,13 +166,12 @@ export class IncomingCall implements CallContext {
 
   /** The handler is done. Until then the call counts as running, even if it was answered early. */
   done(call: RunningCall): void {
-    this.settings.running.leave(call);
+    const { running } = this.settings;
+    running.leave(call);
     this.origin.count(-1, 0);
     const bytes = call.batch === undefined ? call.heldBytes : call.batch.finish();
-    if (bytes > 0) {
-      this.settings.running.held.free(bytes);
-      this.origin.held?.free(bytes);
-    }
+    running.release(call.share, bytes);
+    if (bytes > 0) this.origin.held?.free(bytes);
     if (call.entry !== undefined) this.origin.calls?.remove(call.entry);
   }
 
@@ -240,6 +241,8 @@ export class RunningCall implements TimedCall {
   batch: BatchAnswer | undefined;
   /** Memory counted for its message, unless that was a batch. */
   heldBytes: number;
+  /** What its caller takes of the server's limits; undefined if the caller is unknown. */
+  share: Share | undefined;
   watched: WatchedMessage | undefined;
 
   // Assigned here, because fields with initializers are slower to create.
@@ -263,6 +266,7 @@ export class RunningCall implements TimedCall {
     this.idText = undefined;
     this.batch = undefined;
     this.heldBytes = 0;
+    this.share = undefined;
     this.watched = undefined;
   }
 

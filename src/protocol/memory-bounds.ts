@@ -33,6 +33,11 @@ export class HeldBytes {
     return this.bytes >= this.#most;
   }
 
+  /** How much more may be held. */
+  get left(): number {
+    return this.#most - this.bytes;
+  }
+
   /** Whether so much is held that peers should be paused. */
   get isHigh(): boolean {
     return this.bytes > this.#high;

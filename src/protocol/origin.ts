@@ -4,6 +4,7 @@ import type { Link } from "./link.ts";
 import type { LinkedList } from "./linked-list.ts";
 import type { HeldBytes } from "./memory-bounds.ts";
 import type { ErrorObject, Id, Params } from "./message.ts";
+import { networkOf } from "./network.ts";
 import type { CallEntry } from "./origin-calls.ts";
 import type { HttpRequestFacts } from "./seal.ts";
 
@@ -90,6 +91,8 @@ const nowhere: Transport = { kind: "direct", headers: {}, remoteAddress: undefin
 
 /** The running calls and streams of one peer, if each of its payloads has an origin of its own. */
 export interface Usage {
+  /** Whose share of the server's limits it uses. @default none: the limits of the server apply as a whole */
+  readonly caller?: string | undefined;
   readonly inFlight: number;
   readonly openStreams: number;
   /** Adds to the number of running calls and open streams. */
@@ -151,6 +154,13 @@ export class Origin implements Usage {
   /** Whether it has reached its limit of open streams. */
   get hasAllStreams(): boolean {
     return this.#whole.openStreams >= this.#maxStreams;
+  }
+
+  /** Whose share of the server's limits its calls use: that of its address, unless the wire says otherwise. */
+  get caller(): string | undefined {
+    if (this.#whole !== this) return this.#whole.caller;
+    const { remoteAddress } = this.transport;
+    return remoteAddress === undefined ? undefined : networkOf(remoteAddress);
   }
 
   count(calls: number, streams: number): void {

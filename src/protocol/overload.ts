@@ -26,7 +26,7 @@ const unlimited = Number.POSITIVE_INFINITY;
  *
  * While calls come, a timer divides the time into slices. It is late where the event loop is, and a message may have
  * waited as long. One late slice means nothing: it may be due to a long handler, to a collection of garbage or to another
- * process. Calls are refused if slices are late one after the other, for long, and calls ran all the time.
+ * process. Calls are refused if slices are late one after the other, for long, and calls used the CPU all the time.
  */
 export class Overload {
   readonly #clock: Clock;
@@ -51,6 +51,8 @@ export class Overload {
   /** For how long slices have been late without a break, with this one, and how many there were before it. */
   #lateMs = 0;
   #lateSlices = 0;
+  /** CPU time that the process had used before those slices. */
+  #cpuBefore = 0;
   /** When there was last more to do than time for it. */
   #busyAt = 0;
   /** How long messages that are read now have waited, as far as is known. */
@@ -99,7 +101,7 @@ export class Overload {
       return;
     }
     this.#see(now);
-    if (this.#isLate() && this.#lateSlices > 0 && this.#lateMs >= this.#patienceMs) this.#room = 0;
+    if (this.#isLate() && this.#lateSlices > 0 && this.#isOutOfPatience) this.#room = 0;
   }
 
   #see(now: number): void {
@@ -110,6 +112,7 @@ export class Overload {
   }
 
   #begin(now: number): void {
+    if (this.#lateSlices === 0) this.#cpuBefore = this.#cpu();
     this.#startedAt = now;
     this.#seenAt = now;
     this.#taken = 0;
@@ -136,7 +139,17 @@ export class Overload {
     if (!this.#isLate()) {
       this.#lateMs = 0;
       this.#lateSlices = 0;
-    } else if (++this.#lateSlices > 1 && this.#lateMs >= this.#patienceMs) this.#limit(now, 0);
+    } else if (++this.#lateSlices > 1 && this.#isOutOfPatience) this.#limit(now, 0);
+  }
+
+  /** A process that waits for the CPU is late too, but calls only fill the time that it had the CPU. */
+  get #isOutOfPatience(): boolean {
+    if (this.#lateMs < this.#patienceMs) return false;
+    return this.#cpu() - this.#cpuBefore >= this.#patienceMs;
+  }
+
+  #cpu(): number {
+    return this.#clock.cpu?.() ?? this.#clock.elapsed();
   }
 
   #isLate(): boolean {

@@ -55,6 +55,10 @@ export function isStopping(failure: unknown): boolean {
 
 /** The failure to report after two attempts: one that may have run must not be reported as not run. */
 export function worseOf<T>(first: T, next: T): T {
-  const isWorse = outcomeOf(first) === "may-have-run" && outcomeOf(next) === "did-not-run";
-  return isWorse ? first : next;
+  return outcomeOf(first) === "may-have-run" && didNotRun(next) ? first : next;
+}
+
+/** Whether the call certainly did not run, even if sending it again would fail the same way. */
+export function didNotRun(failure: unknown): boolean {
+  return outcomeOf(failure) === "did-not-run" || callFailureIn(failure)?.ran === false;
 }

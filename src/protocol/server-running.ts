@@ -1,12 +1,21 @@
 import type { Clock } from "./clock.ts";
 import { HeldBytes, WireBuffers } from "./memory-bounds.ts";
+import type { Origin } from "./origin.ts";
 import { Running, type TimedCall } from "./running.ts";
+import { type Share, Shares } from "./shares.ts";
 
-/** What a server may keep in memory. */
+/** What a server may run, and keep in memory. */
 export interface RunningLimits {
+  readonly maxRunning: number;
   readonly maxRunningBytes: number;
   readonly maxWireBytes: number;
 }
+
+const unlimited: RunningLimits = {
+  maxRunning: Number.POSITIVE_INFINITY,
+  maxRunningBytes: Number.POSITIVE_INFINITY,
+  maxWireBytes: Number.POSITIVE_INFINITY,
+};
 
 /** The calls in progress on a server, with the memory they hold; apart, so that client bundles leave it out. */
 export class ServerRunning extends Running {
@@ -14,12 +23,44 @@ export class ServerRunning extends Running {
   readonly held: HeldBytes;
   /** What the connections that bring the calls buffer. */
   readonly buffers: WireBuffers;
+  readonly #maxRunning: number;
+  readonly #shares: Shares | undefined;
   readonly #idle: (() => void)[] = [];
 
   constructor(clock: Clock, limits?: RunningLimits) {
     super(clock);
-    this.held = new HeldBytes(limits?.maxRunningBytes ?? Number.POSITIVE_INFINITY);
-    this.buffers = new WireBuffers(limits?.maxWireBytes ?? Number.POSITIVE_INFINITY);
+    const { maxRunning, maxRunningBytes, maxWireBytes } = limits ?? unlimited;
+    this.held = new HeldBytes(maxRunningBytes);
+    this.buffers = new WireBuffers(maxWireBytes);
+    this.#maxRunning = maxRunning;
+    this.#shares = limits === undefined ? undefined : new Shares();
+  }
+
+  /** Whether no more calls of any caller may run. */
+  get isFull(): boolean {
+    return this.size >= this.#maxRunning;
+  }
+
+  /** Whether a caller leaves too little room for others to run another call. */
+  isUsedUpBy(origin: Origin): boolean {
+    const callsLeft = this.#maxRunning - this.size;
+    const bytesLeft = this.held.left;
+    // Most of the time much is left, and no caller has to be looked up.
+    if (this.size <= 2 * callsLeft && this.held.bytes <= 2 * bytesLeft) return false;
+    const { caller } = origin;
+    return caller !== undefined && this.#shares?.isUsedUp(caller, callsLeft, bytesLeft) === true;
+  }
+
+  /** Counts a call for its caller, if that is known. */
+  share(origin: Origin): Share | undefined {
+    const caller = this.#shares === undefined ? undefined : origin.caller;
+    return caller === undefined ? undefined : this.#shares?.enter(caller);
+  }
+
+  /** The call ended for which these bytes were counted. */
+  release(share: Share | undefined, bytes: number): void {
+    if (share !== undefined) this.#shares?.leave(share, bytes);
+    if (bytes > 0) this.held.free(bytes);
   }
 
   override leave(call: TimedCall): void {

@@ -127,6 +127,27 @@ describe("retry", () => {
     await outcome;
   });
 
+  test.each([
+    ["could not connect", lost("CONNECTION_FAILED")],
+    ["found the server busy", busy],
+    [
+      "was over the rate limit",
+      failure({
+        code: -32010,
+        message: "Rate limited",
+        data: { ran: false, reason: "rate-limited" },
+      }),
+    ],
+  ])("does not say that a call did not run if only its last attempt %s", async (_, last) => {
+    const { clock, client } = setUp([lost(), busy, last], { attempts: 3 });
+    const outcome = expect(client.call("read")).rejects.toMatchObject({ code: "CONNECTION_LOST" });
+    await turn();
+    clock.advance(100);
+    await turn();
+    clock.advance(200);
+    await outcome;
+  });
+
   test("never repeats a call that may not run twice", async () => {
     const cutShort = failure({
       code: -32006,

@@ -3,6 +3,7 @@ import type { Clock, Timer } from "callwire";
 /** An event loop whose time passes only while something holds it. Timers fire when it turns, however late that is. */
 export class BusyLoop implements Clock {
   #now = 0;
+  #cpu = 0;
   #timers: { readonly at: number; readonly run: () => void }[] = [];
 
   now(): number {
@@ -11,6 +12,10 @@ export class BusyLoop implements Clock {
 
   elapsed(): number {
     return this.#now;
+  }
+
+  cpu(): number {
+    return this.#cpu;
   }
 
   get waiting(): number {
@@ -29,6 +34,12 @@ export class BusyLoop implements Clock {
 
   /** Something holds the event loop. */
   hold(ms: number): void {
+    this.#now += ms;
+    this.#cpu += ms;
+  }
+
+  /** Another process has the CPU. */
+  wait(ms: number): void {
     this.#now += ms;
   }
 

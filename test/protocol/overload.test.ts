@@ -72,6 +72,20 @@ describe("calls that come faster than they can run", () => {
     expect(good).toBeGreaterThan(0.8 * peak * load.seconds);
   });
 
+  test("are refused too, only later, in a process that gets a part of the CPU", () => {
+    const loop = new BusyLoop();
+    const overload = new Overload(loop);
+    let refused = 0;
+    for (let i = 0; i < 100; i++) {
+      for (let call = 0; call < 40; call++) if (!overload.take()) refused++;
+      loop.hold(30);
+      loop.wait(120);
+      for (let call = 0; call < 8; call++) if (!overload.take()) refused++;
+      loop.turn();
+    }
+    expect(refused).toBeGreaterThan(0);
+  });
+
   test("are all taken again when there are fewer of them", () => {
     const loop = new BusyLoop();
     const overload = new Overload(loop);
@@ -111,6 +125,19 @@ describe("nothing is refused", () => {
       expect(taken(overload, 16)).toBe(true);
       loop.hold(300);
       expect(taken(overload, 15)).toBe(true);
+      loop.turn();
+    }
+  });
+
+  test("for a burst of calls that takes long because other processes have the CPU", () => {
+    const loop = new BusyLoop();
+    const overload = new Overload(loop);
+    // 900 ms of work, for which the process gets a fifth of the CPU.
+    for (let i = 0; i < 30; i++) {
+      expect(taken(overload, 32)).toBe(true);
+      loop.hold(30);
+      loop.wait(120);
+      expect(taken(overload, 8)).toBe(true);
       loop.turn();
     }
   });

@@ -131,6 +131,9 @@ describe("the retry rule", () => {
     expect(worseOf(failed, lost)).toBe(lost);
     expect(worseOf(failed, failed)).toBe(failed);
     expect(worseOf(lost, aborted)).toBe(aborted);
+    const limited = { code: -32010, data: { ran: false, reason: "rate-limited" } };
+    expect(worseOf<unknown>(lost, limited)).toBe(lost);
+    expect(worseOf<unknown>(failed, limited)).toBe(limited);
     expect(worseOf(undefined as unknown, failed)).toBe(failed);
   });
 });

@@ -1,6 +1,7 @@
 import type { BriefMap } from "../../protocol/brief-map.ts";
 import { Origin, type Peer, type Usage } from "../../protocol/origin.ts";
 import { IncomingCall } from "./incoming-call.ts";
+import { strangers } from "./known-callers.ts";
 import type { Mailbox } from "./mailbox.ts";
 import { controlSubjectOf, isMailbox } from "./subjects.ts";
 
@@ -13,6 +14,7 @@ export class Caller implements Usage {
   isNew = true;
   /** Whether it answers probes: it is a mailbox, and this peer may publish to it. */
   isProbeable: boolean;
+  isKnown: boolean;
   readonly #mailbox: Mailbox;
   readonly #byName: BriefMap<string, Caller>;
   /** Its payloads that await their answer, and its calls that run. */
@@ -26,9 +28,21 @@ export class Caller implements Usage {
   constructor(name: string, mailbox: Mailbox, byName: BriefMap<string, Caller>) {
     this.name = name;
     this.isProbeable = isMailbox(name);
+    this.isKnown = mailbox.incoming.known.has(name);
     this.#mailbox = mailbox;
     this.#byName = byName;
     byName.set(name, this);
+  }
+
+  get caller(): string {
+    return this.isKnown ? this.name : strangers;
+  }
+
+  /** It has shown that it exists. */
+  known(): void {
+    if (this.isKnown) return;
+    this.isKnown = true;
+    this.#mailbox.incoming.known.add(this.name);
   }
 
   /** Whether it can be reached when no call of it is open. */

@@ -1,5 +1,11 @@
 import { BriefMap } from "../../protocol/brief-map.ts";
-import { connectionLost, cutShort, ErrorCode, methodNotFound } from "../../protocol/errors.ts";
+import {
+  connectionLost,
+  cutShort,
+  ErrorCode,
+  methodNotFound,
+  serverBusy,
+} from "../../protocol/errors.ts";
 import { LinkedList } from "../../protocol/linked-list.ts";
 import type { ErrorObject, Id } from "../../protocol/message.ts";
 import { Origin } from "../../protocol/origin.ts";
@@ -24,6 +30,7 @@ import {
   unreadableHeaders,
 } from "./headers.ts";
 import { IncomingCall } from "./incoming-call.ts";
+import { KnownCallers } from "./known-callers.ts";
 import type { Mailbox } from "./mailbox.ts";
 import { controlSubjectOf, isFromAnotherAccount, senderOf, wrongSubject } from "./subjects.ts";
 
@@ -39,6 +46,7 @@ function entriesOf(payload: unknown): readonly unknown[] {
 /** The calls of others that run here. */
 export class IncomingCalls {
   readonly callers = new BriefMap<string, Caller>();
+  readonly known: KnownCallers = new KnownCallers();
   readonly #mailbox: Mailbox;
   readonly #service: Service | undefined;
   /** By reply subject; some callers use one for several payloads. */
@@ -90,6 +98,7 @@ export class IncomingCalls {
     if (!(answer instanceof Promise)) {
       this.#remove(call);
       if (answer !== undefined) this.reply(reply, answer);
+      if (origin.lastError === serverBusy) this.#mailbox.liveness.challenge(caller);
       done?.(origin.lastError);
       return;
     }
@@ -142,6 +151,8 @@ export class IncomingCalls {
       return;
     }
     call.silentRounds = 0;
+    // The token was sent to the caller only.
+    call.caller.known();
     if (parsed.method !== "$/held") {
       this.#control(parsed, call);
       return;

@@ -31,6 +31,9 @@ const mostQuiet = 3;
 /** Most calls in one `$/ping`. */
 const mostPerPing = 1_000;
 
+/** A call that no caller has made, so that one that exists answers a `$/ping` with it. */
+const madeUpCall = "?";
+
 const helloText = noticeText("$/hello");
 const goneText = noticeText("$/gone");
 const heldText = noticeText("$/held");
@@ -48,7 +51,8 @@ const callerSilent: ErrorObject = {
  *   `$/gone` if the call is unknown. The call is lost after three probes without an answer. Services in other languages do not answer, so
  *   the caller first sends `$/hello`, and probes only if a worker answers that.
  * - The worker sends `$/ping` to the caller, with the calls that it runs. The caller answers `$/unwanted` with those that it no longer
- *   waits for, since a cancel can be lost. If NATS reports no subscriber, the caller is gone.
+ *   waits for, since a cancel can be lost. If NATS reports no subscriber, the caller is gone. To a caller that has not yet shown that it
+ *   exists, it lists a call that nobody made.
  * - Callers that are not callwire's, or are in another account, do not answer `$/ping`. Their streams end when NATS reports that no client
  *   receives an item or a `$/held`, or, between accounts, where NATS does not, after `callerSilenceMs` without a sign.
  * - When a node of the cluster is lost, the calls that were open are probed every 0.8 s, because the call or its reply may have been lost.
@@ -159,6 +163,7 @@ export class Liveness {
   /** The answer to a ping: calls that are no longer wanted, or NATS's report that it was not delivered. */
   receivePong(token: string, message: Msg): void {
     const { incoming } = this.#mailbox;
+    incoming.known.answered(token, !isUndelivered(message));
     const ping = this.#pings.get(token);
     const caller = ping && incoming.callers.get(ping.name);
     if (ping === undefined || caller === undefined) return;
@@ -169,7 +174,15 @@ export class Liveness {
     }
     const answer = this.#mailbox.envelope(message);
     if (answer?.method !== "$/unwanted") return;
+    caller.known();
     for (const unwanted of tokensIn(answer.params)) incoming.abandon(`${ping.name}.${unwanted}`);
+  }
+
+  /** Asks a caller that was refused whether it exists. If it does, its next calls do not compete with those of made-up callers. */
+  challenge(caller: Caller): void {
+    if (caller.isKnown || !caller.isProbeable) return;
+    const token = this.#sendPing(caller, [madeUpCall]);
+    this.#mailbox.incoming.known.asked(caller.name, token);
   }
 
   sendHello(reply: string): void {
@@ -290,13 +303,20 @@ export class Liveness {
       caller.isNew = false;
       if (isNew && !isUrgent) continue;
       const calls = [...(held.get(caller) ?? [])];
+      if (!caller.isKnown) calls.push(madeUpCall);
       for (let i = 0; i === 0 || i < calls.length; i += mostPerPing) {
-        const token = this.#mailbox.nextToken("p");
+        const token = this.#sendPing(caller, calls.slice(i, i + mostPerPing));
         this.#pings.set(token, { name: caller.name, isUrgent });
-        const text = noticeText("$/ping", { held: calls.slice(i, i + mostPerPing) });
-        this.#mailbox.trySend(controlSubjectOf(caller.name), text, this.#mailbox.replyTo(token));
       }
     }
+  }
+
+  /** Returns the token of the answer. */
+  #sendPing({ name }: Caller, held: readonly string[]): string {
+    const token = this.#mailbox.nextToken("p");
+    const text = noticeText("$/ping", { held });
+    this.#mailbox.trySend(controlSubjectOf(name), text, this.#mailbox.replyTo(token));
+    return token;
   }
 
   /** Without this, a caller could start any number of endless streams for callers that never existed. */

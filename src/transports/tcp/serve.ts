@@ -226,9 +226,10 @@ export class SocketServer implements AsyncDisposable {
   }
 
   #connect(socket: Socket, transport: Transport, verdict: Verdict): void {
-    const { limits } = this.#service;
+    const { limits, running } = this.#service;
     const { writeTimeoutMs } = this.#options;
-    const channel = new StreamChannel(socketStream(socket, { writeTimeoutMs }), {
+    const stream = socketStream(socket, { writeTimeoutMs, buffers: running.buffers });
+    const channel = new StreamChannel(stream, {
       framing: this.#framing,
       maxMessageBytes: limits.maxMessageBytes,
       cutOversize: true,

@@ -3,8 +3,11 @@ import type { Duplex } from "node:stream";
 import { WebSocket } from "ws";
 import type { Channel, ChannelListener, CloseReason } from "../../connection/channel.ts";
 import { Heartbeat, type HeartbeatOptions } from "../../connection/heartbeat.ts";
+import { SendQueue } from "../../connection/send-queue.ts";
 import { longestDelayMs } from "../../protocol/clock.ts";
 import { WireError } from "../../protocol/errors.ts";
+import type { WireBuffers } from "../../protocol/memory-bounds.ts";
+import { countUnsent } from "../../streams/unsent-bytes.ts";
 import { closes, lossOf, messageTooBig, notText, policyViolation, tooLong } from "./close-code.ts";
 import { IncomingFrames, textFrames } from "./frames.ts";
 
@@ -18,6 +21,8 @@ export interface NodeChannelOptions {
   readonly holdAboveBytes?: number;
   /** How long to wait for a peer that does not read. @default no limit */
   readonly writeTimeoutMs?: number;
+  /** Counts what the peer has not read when the socket closes. */
+  readonly buffers?: WireBuffers;
 }
 
 /** A WebSocket that says when it is about to close, so that queued replies still leave before the close frame. */
@@ -43,17 +48,17 @@ export class NodeChannel implements Channel {
   readonly #ws: ClosingSocket;
   readonly #socket: Socket;
   readonly #masked: boolean;
+  readonly #queue: SendQueue;
   readonly #heartbeat: Heartbeat;
   readonly #frames = new IncomingFrames();
   readonly #holdAbove: number;
   readonly #writeTimeoutMs: number | undefined;
+  readonly #buffers: WireBuffers | undefined;
   readonly #flushLater = (): void => this.#flush();
   readonly #written = (): void => this.#afterWrite();
   readonly #arrived = (chunk: Buffer): void => this.#follow(chunk);
   readonly #stalled = (): void => this.#cut("the peer does not read");
   #listener: ChannelListener | undefined;
-  #queue: string[] = [];
-  #queued = 0;
   /** Whether the listener paused reading. */
   #paused = false;
   /** Whether reading is stopped. */
@@ -75,9 +80,12 @@ export class NodeChannel implements Channel {
     this.#holdAbove = options.holdAboveBytes ?? Number.POSITIVE_INFINITY;
     // Node's own timeout knows whether any of the waiting bytes has left, and only sockets have it.
     this.#writeTimeoutMs = socket.setTimeout === undefined ? undefined : options.writeTimeoutMs;
+    this.#buffers = options.buffers;
     this.#ws = ws;
     this.#socket = socket;
-    this.#masked = options.side === "client";
+    const isMasked = options.side === "client";
+    this.#masked = isMasked;
+    this.#queue = new SendQueue((texts) => textFrames(texts, isMasked));
     this.#heartbeat = new Heartbeat(
       options.heartbeat,
       () => this.#ping(),
@@ -86,7 +94,7 @@ export class NodeChannel implements Channel {
   }
 
   get bufferedBytes(): number {
-    return this.#queued + this.#socket.writableLength;
+    return this.#queue.bytes + this.#socket.writableLength;
   }
 
   get arrivingBytes(): number {
@@ -116,7 +124,7 @@ export class NodeChannel implements Channel {
       const peerCloses = !this.#closing;
       // If the peer sent the close code itself, a reason comes with it, even if it is empty.
       if (peerCloses && code === messageTooBig && reason === undefined) listener.fault(tooLong);
-      this.#flush();
+      this.#flush(Number.POSITIVE_INFINITY);
       // Nothing more can be sent; an error that explains it comes within this turn.
       if (peerCloses) process.nextTick(() => this.#conclude(this.#lossOf(code, reason)));
     };
@@ -124,8 +132,7 @@ export class NodeChannel implements Channel {
 
   send(text: string): void {
     if (this.#closing || this.#ended) return;
-    this.#queued += text.length;
-    if (this.#queue.push(text) > 1) return;
+    if (!this.#queue.add(text)) return;
     // Runs when all messages of a chunk were read and the promises that they settled are done. A client also gathers
     // the calls of everything read in this turn, for example on the sockets of a gateway.
     if (this.#masked) setImmediate(this.#flushLater);
@@ -135,7 +142,9 @@ export class NodeChannel implements Channel {
   close(reason: CloseReason = "done"): void {
     if (this.#closing || this.#ended) return;
     this.#closing = true;
-    if (reason === "dead") {
+    // Such a peer would not read the closing handshake either.
+    if (reason === "dead" || reason === "slow-reader") {
+      this.#queue.clear();
       this.#ws.terminate();
       return;
     }
@@ -143,6 +152,7 @@ export class NodeChannel implements Channel {
     this.#pauseOrResume();
     const { code, sentence } = closes[reason];
     this.#ws.close(code, sentence);
+    this.#countUnsent();
   }
 
   pause(): void {
@@ -197,13 +207,15 @@ export class NodeChannel implements Channel {
     else this.#ws.resume();
   }
 
-  #flush(): void {
-    if (this.#queue.length === 0) return;
-    const texts = this.#queue;
-    this.#queue = [];
-    this.#queued = 0;
-    if (this.#ws.readyState !== open) return;
-    this.#socket.write(textFrames(texts, this.#masked), this.#written);
+  /** Hands the socket no more than the peer seems to read: what is queued here can be dropped at once. */
+  #flush(most = this.#holdAbove): void {
+    if (this.#queue.isEmpty) return;
+    if (this.#ws.readyState !== open) {
+      this.#queue.clear();
+      return;
+    }
+    while (!this.#queue.isEmpty && this.#socket.writableLength <= most)
+      this.#socket.write(this.#queue.take(most), this.#written);
     this.#expectProgress();
     this.#takeHeld();
   }
@@ -214,6 +226,7 @@ export class NodeChannel implements Channel {
       this.#timed = false;
       this.#socket.setTimeout?.(0);
     }
+    this.#flush();
     if (this.#owedPong !== undefined) this.#pong(this.#owedPong);
     this.#listener?.drain();
     this.#takeHeld();
@@ -312,5 +325,11 @@ export class NodeChannel implements Channel {
     this.#socket.off("timeout", this.#stalled);
     this.#held.length = 0;
     this.#listener?.end(error);
+    if (!this.#closing) this.#countUnsent();
+  }
+
+  /** While it closes, no connection counts what waits in the socket. */
+  #countUnsent(): void {
+    if (this.#buffers !== undefined) countUnsent(this.#socket, this.#buffers);
   }
 }

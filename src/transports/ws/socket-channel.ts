@@ -69,11 +69,12 @@ export class SocketChannel implements Channel {
   close(reason: CloseReason = "done"): void {
     if (this.#closing || this.#ended) return;
     this.#closing = true;
-    const { code, sentence } = closes[reason];
-    if (reason === "dead" && this.#socket.terminate !== undefined) this.#socket.terminate();
-    else this.#closeWith(code, sentence);
-    if (reason === "dead") this.#end();
-    else this.#cut = this.#clock.after(closeTimeoutMs, () => this.#giveUp());
+    if (reason === "dead" || reason === "slow-reader") {
+      this.#drop(reason);
+      return;
+    }
+    this.#closeWith(reason);
+    this.#cut = this.#clock.after(closeTimeoutMs, () => this.#giveUp());
   }
 
   /** A message arrived; only a string is valid. */
@@ -99,7 +100,8 @@ export class SocketChannel implements Channel {
     this.#end(error);
   }
 
-  #closeWith(code: number, sentence: string): void {
+  #closeWith(reason: CloseReason): void {
+    const { code, sentence } = closes[reason];
     try {
       this.#socket.close(code, sentence);
     } catch {
@@ -121,14 +123,13 @@ export class SocketChannel implements Channel {
       this.#waiting = waiting;
       if (waiting < this.#drainAbove) this.drained();
       else if (this.#stuckMs < this.#writeTimeoutMs) this.#poll();
-      else this.#drop(new WireError("CONNECTION_LOST", "the peer does not read"));
+      else this.#drop("slow-reader", new WireError("CONNECTION_LOST", "the peer does not read"));
     });
   }
 
   /** Closes without a handshake if the platform can, because the peer would not read it. */
-  #drop(error: Error): void {
-    const { code, sentence } = closes["slow-reader"];
-    if (this.#socket.terminate === undefined) this.#closeWith(code, sentence);
+  #drop(reason: CloseReason, error?: Error): void {
+    if (this.#socket.terminate === undefined) this.#closeWith(reason);
     else this.#socket.terminate();
     this.#end(error);
   }

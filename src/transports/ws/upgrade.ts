@@ -65,6 +65,7 @@ export function wsUpgrade(service: Service, options: WsUpgradeOptions = {}): Upg
       heartbeat: options,
       holdAboveBytes: service.limits.maxBufferedBytes / 4,
       writeTimeoutMs,
+      buffers: service.running.buffers,
     });
     return new Connection(channel, { service, transport, verdict: { value: principal } });
   };

@@ -342,3 +342,39 @@ test("a listener that throws is told to the log, whatever it hears, and hears th
   expect(await upTo(3)).toEqual(["gap", "gap", "tools"]);
   expect(logged).toMatchObject([{ change: "gap" }, { change: "gap" }, { change: "tools" }]);
 });
+
+test("a server that asks without end and takes no answer is not read any further", async () => {
+  const pings = 300;
+  const asked = Array.from({ length: pings }, (_, id) =>
+    JSON.stringify({ jsonrpc: "2.0", method: "ping", id }),
+  );
+  const events = asked.map((text) => `data: ${text}\n\n`).join("");
+  const held: (() => void)[] = [];
+  let answered = 0;
+  const fetch = async (_url: string, { method, body }: RequestInit): Promise<Response> => {
+    const headers = { "content-type": "text/event-stream" };
+    if (method === "GET") return new Response(new Blob([events]).stream(), { headers });
+    const message = JSON.parse(String(body ?? "{}"));
+    if (message.method === "initialize") {
+      const info = { name: "hostile", version: "1" };
+      const found = { protocolVersion: "2025-06-18", capabilities: {}, serverInfo: info };
+      return Response.json({ jsonrpc: "2.0", id: message.id, result: found });
+    }
+    if (message.method === undefined && method === "POST") {
+      await new Promise<void>((resolve) => held.push(resolve));
+      answered++;
+    }
+    return new Response(null, { status: 202 });
+  };
+  const client = mcpClient(mcpHttpLink("http://127.0.0.1:1/mcp", { fetch }), self);
+  onTestFinished(() => client.close());
+  await client.connect();
+  let most = 0;
+  while (answered < pings) {
+    await new Promise((resolve) => setImmediate(resolve));
+    most = Math.max(most, held.length);
+    held.shift()?.();
+  }
+  expect(most).toBeGreaterThan(1);
+  expect(most).toBeLessThanOrEqual(64);
+});

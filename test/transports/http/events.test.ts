@@ -522,6 +522,44 @@ describe("resuming", () => {
     expect(await statuses([third[2]] as string[])).toEqual([404]);
   });
 
+  test("the oldest streams make room if all of them together keep too much", async () => {
+    const { port } = await serve(methods, { replay: { maxTotalLength: 2_500 } });
+    const lastIds: string[] = [];
+    for (let i = 0; i < 3; i++) {
+      const body = call("later", ["x".repeat(1_000)]);
+      lastIds.push(idsOf((await send(port, { headers: events, body })).text)[1] as string);
+    }
+    const statuses = await Promise.all(lastIds.map(async (id) => (await resume(port, id)).status));
+    expect(statuses).toEqual([404, 200, 200]);
+  });
+
+  test("a stream that had to make room goes on for its reader, who cannot resume it", async () => {
+    const { gates, ended, methods: served } = gated();
+    const { port } = await serve(served, { replay: { maxTotalLength: 500 } });
+    const client = new RawClient(port);
+    client.write(post(call("steps"), "Accept: text/event-stream\r\n"));
+    gates[0]?.resolve();
+    const [id] = idsOf(await client.until((text) => text.includes('"value":0')));
+    await send(port, { headers: events, body: call("later", ["x".repeat(1_000)]) });
+    expect((await resume(port, id as string)).status).toBe(404);
+    gates[1]?.resolve();
+    await client.until((text) => text.includes('"value":1'));
+    client.socket.destroy();
+    expect((await ended).signal.aborted).toBe(true);
+  });
+
+  test("a call without a reader ends if its stream had to make room", async () => {
+    const clock = new FakeClock();
+    const { gates, ended, methods: served } = gated();
+    const { port } = await serve(served, { replay: { maxTotalLength: 500 }, clock });
+    gates[0]?.resolve();
+    const before = clock.waiting;
+    await firstEvents(port, "steps", 1);
+    await expect.poll(() => clock.waiting).toBe(before + 1);
+    await send(port, { headers: events, body: call("later", ["x".repeat(1_000)]) });
+    expect((await ended).signal.aborted).toBe(true);
+  });
+
   test("what had to make place is not kept until its time is over", async () => {
     const clock = new FakeClock();
     const { port } = await serve(methods, { replay: { maxStreams: 2 }, clock });

@@ -116,6 +116,41 @@ describeWith(["nats-server"], "durable notifications at a worker", () => {
     expect(dead).toEqual([]);
   });
 
+  test("that fail with the code of a busy server count as tried, unless they did not run", async () => {
+    const { serve, publisher, dead } = await setUp();
+    let runs = 0;
+    const pass = deferred();
+    const refuse = (code: number, data?: object) =>
+      method({}, () => {
+        runs++;
+        throw new RpcError(code, "Busy", data);
+      });
+    const busyUntilFourth = method({}, () => {
+      if (++runs === 4) pass.resolve();
+      else throw new RpcError(-32009, "Upstream failed", { ran: false, reason: "unavailable" });
+    });
+    await serve(
+      {
+        foreign: refuse(-32005),
+        partly: refuse(-32005, { ran: true, reason: "busy" }),
+        later: busyUntilFourth,
+      },
+      {},
+      { maxTries: 2, maxInFlight: 1 },
+    );
+    const client = await publisher();
+    for (const name of ["foreign", "partly"]) {
+      runs = 0;
+      await client.notify(name);
+      await expect.poll(() => dead).toContain(`jobs-dead.any.${name}`);
+      expect(runs).toBe(2);
+    }
+    runs = 0;
+    await client.notify("later");
+    await pass.promise;
+    expect(dead).toHaveLength(2);
+  });
+
   test("that wait for a full worker go to another when it closes", async () => {
     const { serve, publisher } = await setUp();
     const first = await serve(

@@ -169,6 +169,39 @@ describeWith(["nats-server"], "idempotency keys on NATS", () => {
     expect(await client.call("crash", [1], key("c"))).toBe(3);
   });
 
+  test("an error that says that the call did not run, or may run later, is no answer", async () => {
+    const failures = [
+      new RpcError(-32009, "Upstream failed", { ran: false, reason: "unavailable" }),
+      new RpcError(-32009, "Upstream failed", { ran: "unknown", reason: "connection-lost" }),
+      new RpcError(-32010, "Rate limited", { ran: false, reason: "rate-limited" }),
+      new RpcError(-32005, "Server busy", { ran: false, reason: "busy" }),
+    ];
+    const left = [...failures];
+    const { client } = await setUp({
+      pay: (_: never) => {
+        const next = left.shift();
+        if (next !== undefined) throw next;
+        return "paid";
+      },
+    });
+    for (const error of failures) {
+      await expect(client.call("pay", [1], key("p"))).rejects.toEqual(error);
+    }
+    expect(await client.call("pay", [1], key("p"))).toBe("paid");
+  });
+
+  test("an error of the application with the code of a busy server is an answer", async () => {
+    let runs = 0;
+    const { client } = await setUp({
+      pay: (_: never) => {
+        throw new RpcError(-32005, `Limit exceeded ${++runs}`);
+      },
+    });
+    for (let i = 0; i < 2; i++) {
+      await expect(client.call("pay", [1], key("p"))).rejects.toThrow("Limit exceeded 1");
+    }
+  });
+
   test("a result that is no JSON is no answer either, and its key is free at once", async () => {
     const clock = new FakeClock();
     const results: unknown[] = [10n, (async function* () {})(), "paid"];

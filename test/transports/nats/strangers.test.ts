@@ -215,6 +215,28 @@ describeWith(["nats-server"], "a stranger on NATS", () => {
     });
   });
 
+  test("cannot keep out callers that exist by making up inboxes", async () => {
+    const engine = await Engine.start();
+    const held = deferred();
+    onTestFinished(() => held.resolve());
+    const { connection } = await engine.serve(
+      { hold: () => held.promise, echo: (value: unknown) => value },
+      { clock: new FakeClock(), server: { maxRunning: 300 } },
+    );
+    const stranger = await engine.connect();
+    for (let i = 0; i < 400; i++) {
+      const reply = `_INBOX.made-up-${i}.cw.o1`;
+      stranger.publish(`${subject}.hold`, '{"jsonrpc":"2.0","method":"hold","id":1}', { reply });
+    }
+    await settled(stranger, connection);
+    const own = await engine.connect();
+    const client = createClient(natsLink(own, { subject }));
+    // The worker refuses it once, and asks whether it exists.
+    await expect(client.call("echo", ["hi"])).rejects.toMatchObject({ code: ErrorCode.ServerBusy });
+    await settled(connection, own, connection);
+    expect(await client.call("echo", ["hi"])).toBe("hi");
+  });
+
   test("who is called over one link cannot guess the inbox of another", async () => {
     const engine = await Engine.start();
     const connection = await engine.connect();

@@ -10,7 +10,7 @@ export class RawSocket {
   #lineEnds = 0;
   #changed: () => void = () => {};
 
-  constructor(where: { port: number } | { path: string }) {
+  constructor(where: { port: number; localAddress?: string } | { path: string }) {
     this.socket = connect({ host: "127.0.0.1", ...where });
     this.socket.on("error", () => {});
     this.socket.on("data", (chunk) => {

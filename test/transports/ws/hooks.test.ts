@@ -213,14 +213,24 @@ describe("messages", () => {
 });
 
 describe("a peer that does not read", () => {
-  test("is closed with 1013 once too much waits for it", () => {
-    const hooks = wsHandler(serverOf(methods));
-    const peer = new FakePeer();
-    hooks.open(peer);
-    peer.bufferedAmount = 5 * 1024 * 1024;
-    hooks.message(peer, echo);
-    expect(peer.closedWith).toEqual([1013, "the client reads too slowly"]);
-  });
+  test.each([true, false])(
+    "is cut off once too much waits for it, or closed with 1013 if the platform cannot: %s",
+    (can) => {
+      const hooks = wsHandler(serverOf(methods));
+      const peer: FakePeer & { terminate?: () => void } = new FakePeer();
+      let isCut = false;
+      if (can) {
+        peer.terminate = () => {
+          isCut = true;
+        };
+      }
+      hooks.open(peer);
+      peer.bufferedAmount = 5 * 1024 * 1024;
+      hooks.message(peer, echo);
+      expect(isCut).toBe(can);
+      expect(peer.closedWith).toEqual(can ? undefined : [1013, "the client reads too slowly"]);
+    },
+  );
 
   test.each(["the drain hook", "looking again"])(
     "stops a stream until %s tells of room",

@@ -6,7 +6,8 @@ import { type ResumeOptions, resumableEvents } from "./resumable-events.ts";
 
 export interface ServerStreamOptions extends ResumeOptions {
   readonly sessionHeaders: () => Readonly<Record<string, string>>;
-  readonly receive: (text: string) => void;
+  /** Returns a promise if the next message must wait. */
+  readonly receive: (text: string) => Promise<void> | undefined;
   /** Called when messages may have been missed. */
   readonly gap: () => void;
   /** Called when the session of the stream is gone. */
@@ -68,7 +69,7 @@ export class ServerStream {
             options,
           )) {
             failures = 0;
-            receive(text);
+            await receive(text);
           }
         }
       } catch (error) {

@@ -12,6 +12,7 @@ import { isEnvelope } from "../../../protocol/parse.ts";
 import { requestText } from "../../../protocol/serialize.ts";
 import { isHandshake } from "../handshake.ts";
 import type { ClientEnd, McpLink, McpWire } from "../wire.ts";
+import { AnswersInFlight } from "./answers-in-flight.ts";
 import {
   type HttpSession,
   headersFor,
@@ -45,6 +46,8 @@ export interface StreamableHttpOptions extends HttpSenderOptions, ResumeOptions 
 const accept = "application/json, text/event-stream";
 /** How long to wait on close for the server to end the session. */
 const goodbyeMs = 2_000;
+/** How long a server may take to accept a message that has no reply. */
+const longestPostMs = 60_000;
 
 /** Stays open as long as the subscription, so it does not count as in flight. */
 const listening = "subscriptions/listen";
@@ -62,7 +65,8 @@ export class StreamableHttp implements McpLink {
   readonly #options: StreamableHttpOptions;
   readonly #end: ClientEnd;
   readonly #inner: Link;
-  readonly #origin = new Origin({ kind: "http", headers: {}, remoteAddress: undefined });
+  readonly #origin: Origin;
+  readonly #answers = new AnswersInFlight();
   /** Requests that await their reply, by id. */
   readonly #open = new BriefMap<unknown, Payload>();
   readonly #inFlight: InFlightLimit;
@@ -83,6 +87,8 @@ export class StreamableHttp implements McpLink {
     this.#sender = new HttpSender(url, options, send);
     this.#options = options;
     this.#end = end;
+    const transport = { kind: "http", headers: {}, remoteAddress: undefined };
+    this.#origin = new Origin(transport, undefined, end.service.limits);
     this.#inFlight = new InFlightLimit(inFlightOf(options));
     this.#inner = exchangeLink((text, payload) => this.#inTurn(text, payload));
   }
@@ -219,6 +225,7 @@ export class StreamableHttp implements McpLink {
     for await (const text of events) {
       this.#sender.tap?.(text, "received");
       if (!this.#receive(text, payload)) return text;
+      await this.#answers.room();
     }
     return undefined;
   }
@@ -237,13 +244,17 @@ export class StreamableHttp implements McpLink {
     if (notice?.kind === "progress") this.#open.get(notice.token)?.progress(notice.value);
     else if (notice?.kind === "cancel") {
       dropCall(callsOf(service.running, this.#origin), notice.id);
-    } else void this.#answer(text);
+    } else this.#answer(text);
     return true;
   }
 
-  async #answer(text: string): Promise<void> {
-    const reply = await this.#end.service.receive(text, this.#origin);
-    if (reply !== undefined) await this.#post(reply);
+  #answer(text: string): void {
+    const send = (reply: string | undefined): void => {
+      if (reply !== undefined) void this.#answers.send(() => this.#post(reply));
+    };
+    const answer = this.#end.service.receive(text, this.#origin);
+    if (answer instanceof Promise) void answer.then(send);
+    else send(answer);
   }
 
   /** Sends a message that has no reply; failures are only logged. */
@@ -253,6 +264,7 @@ export class StreamableHttp implements McpLink {
         method: "POST",
         headers: { "content-type": "application/json", accept, ...sessionHeaders(this.#session) },
         body: text,
+        signal: AbortSignal.timeout(longestPostMs),
         beside: true,
       });
       await response.discard();
@@ -290,6 +302,7 @@ export class StreamableHttp implements McpLink {
       receive: (text) => {
         this.#sender.tap?.(text, "received");
         this.#receive(text);
+        return this.#answers.room();
       },
     });
   }

@@ -1,9 +1,15 @@
 import { decodeUtf8 } from "../../../framing/utf8.ts";
 import { settledOrTimeout } from "../../../protocol/clock.ts";
-import { ErrorCode, shuttingDown, type Undisclosed } from "../../../protocol/errors.ts";
+import {
+  callFailureIn,
+  ErrorCode,
+  shuttingDown,
+  type Undisclosed,
+} from "../../../protocol/errors.ts";
 import type { ErrorObject } from "../../../protocol/message.ts";
 import { Origin, type Usage } from "../../../protocol/origin.ts";
 import { isEnvelope, parsePayload, unparsable } from "../../../protocol/parse.ts";
+import { isStopping, outcomeOf } from "../../../protocol/retry-rule.ts";
 import type { Service } from "../../../protocol/service.ts";
 import { hasReadableHeaders, transportOf, unreadableHeaders } from "../headers.ts";
 import { requireMs } from "../options.ts";
@@ -72,7 +78,7 @@ export async function deliver(message: JsMsg, delivery: Delivery): Promise<void>
   if (error === undefined) acknowledgements.done(message);
   else if (tries < maxTries && !permanent.includes(error.code)) {
     acknowledgements.again(message, Math.min(maxDelayMs, delayMs * 2 ** (tries - 1)));
-  } else if (error.code === ErrorCode.ShuttingDown) acknowledgements.again(message, delayMs);
+  } else if (isStopping(error)) acknowledgements.again(message, delayMs);
   else await storeDeadLetter(message, error, delivery);
 }
 
@@ -81,7 +87,7 @@ export async function deliver(message: JsMsg, delivery: Delivery): Promise<void>
  * here: given back, it would count as tried, and become a dead letter without ever having run.
  */
 function runWhenFree(message: JsMsg, delivery: Delivery): Promise<ErrorObject | undefined> {
-  const { options, acknowledgements, isStopping } = delivery;
+  const { options, acknowledgements } = delivery;
   const pauseMs = Math.max(leastPauseMs, options.delayMs);
   const isLast = message.info.deliveryCount >= options.maxTries;
   return acknowledgements.whileWorking(message, async () => {
@@ -89,16 +95,16 @@ function runWhenFree(message: JsMsg, delivery: Delivery): Promise<ErrorObject | 
       const error = await run(message, delivery);
       if (!isTurnedAway(error)) return error;
       // On its last try it cannot be given to another worker.
-      if (isStopping() && !isLast) return shuttingDown;
+      if (delivery.isStopping() && !isLast) return shuttingDown;
       await new Promise((resolve) => setTimeout(resolve, pauseMs));
     }
   });
 }
 
-/** Whether the method did not run, and may run later. A method may also pass on a rate limit error of another service. */
+/** Whether the method did not run, and may run here later. A method may also pass on a rate limit error of another service. */
 function isTurnedAway(error: (ErrorObject & Undisclosed) | undefined): boolean {
-  if (error?.code === ErrorCode.ServerBusy) return true;
-  return error?.code === ErrorCode.RateLimited && error.reason !== undefined;
+  if (outcomeOf(error) === "did-not-run") return !isStopping(error);
+  return error?.reason !== undefined && callFailureIn(error)?.reason === "rate-limited";
 }
 
 async function run(

@@ -5,6 +5,7 @@ import { ErrorCode, invalidRequest, RpcError } from "../../../protocol/errors.ts
 import type { Handle, Middleware } from "../../../protocol/handle.ts";
 import type { ErrorObject, Reply, Request } from "../../../protocol/message.ts";
 import { failure, success } from "../../../protocol/message.ts";
+import { didNotRun, outcomeOf } from "../../../protocol/retry-rule.ts";
 import { errorObjectText, returnedText } from "../../../protocol/serialize.ts";
 import { BucketRetry, type KV, keyName } from "./bucket.ts";
 import { claim } from "./claim.ts";
@@ -22,14 +23,18 @@ export interface IdempotencyOptions {
   readonly clock?: Clock;
 }
 
-/** Errors that say nothing about the call; the next call with the same key runs. */
-const transient: readonly number[] = [
+/** Errors that say nothing about the call. */
+const inconclusive: readonly number[] = [
   ErrorCode.InternalError,
   ErrorCode.RequestTimeout,
-  ErrorCode.ServerBusy,
-  ErrorCode.ShuttingDown,
   ErrorCode.RequestCancelled,
 ];
+
+/** Whether the next call with the same key is to run. */
+function isTransient(error: ErrorObject | undefined): boolean {
+  if (error === undefined) return false;
+  return inconclusive.includes(error.code) || didNotRun(error) || outcomeOf(error) !== "final";
+}
 
 const longestLeaseMs = 24 * 3_600_000;
 
@@ -108,7 +113,7 @@ function storedText(reply: Reply | undefined, context: Context): string | undefi
   const isStream = context.incoming?.isStream === true;
   // A stream also succeeds if its reader left.
   const isCut = isStream && context.signal.aborted;
-  if (reply === undefined || isCut || transient.includes(reply.error?.code ?? 0)) return undefined;
+  if (reply === undefined || isCut || isTransient(reply.error)) return undefined;
   const error = reply.error ?? (isStream ? streamAnswer : undefined);
   try {
     return error === undefined

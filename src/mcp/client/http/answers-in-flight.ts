@@ -1,0 +1,24 @@
+/** Most answers on their way to the server. */
+const most = 64;
+
+/** Bounds the answers to requests of the server, which could ask for any number of them and take none. */
+export class AnswersInFlight {
+  #count = 0;
+  readonly #waiting: (() => void)[] = [];
+
+  async send(post: () => Promise<void>): Promise<void> {
+    this.#count++;
+    try {
+      await post();
+    } finally {
+      this.#count--;
+      for (const resume of this.#waiting.splice(0)) resume();
+    }
+  }
+
+  /** Resolves when the next request of the server may be read; undefined if it may be now. */
+  room(): Promise<void> | undefined {
+    if (this.#count < most) return undefined;
+    return new Promise((resolve) => this.#waiting.push(resolve));
+  }
+}
