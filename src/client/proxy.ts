@@ -1,7 +1,12 @@
 import type { Params } from "../protocol/message.ts";
+import type { CallOptions } from "./outgoing-call.ts";
 
 /** Calls a method by its full name. */
-export type Invoke = (name: string, params: Params | undefined) => unknown;
+export type Invoke = (
+  name: string,
+  params: Params | undefined,
+  options: CallOptions | undefined,
+) => unknown;
 
 /** Turns `api.math.add({ a, b })` into a call of "math/add". */
 export function apiProxy(separator: string, invoke: Invoke): object {
@@ -24,19 +29,27 @@ function node(name: string, separator: string, invoke: Invoke): object {
       }
       return child;
     },
-    apply: (_, __, args: unknown[]) => invoke(name, paramsOf(args)),
+    apply: (_, __, args: unknown[]) => {
+      const [first, second] = args;
+      const options = isPlainObject(second) ? second : undefined;
+      return isNamed(args)
+        ? invoke(name, first as Params | undefined, options)
+        : invoke(name, args, undefined);
+    },
   });
 }
 
-/** A single plain object is params by name; anything else is params by position. */
-function paramsOf(args: unknown[]): Params | undefined {
-  if (args.length === 0) return undefined;
-  if (args.length === 1) {
-    const [only] = args;
-    if (only === undefined) return undefined;
-    if (isPlainObject(only)) return only;
-  }
-  return args;
+/**
+ * The calling convention. An object is params by name, and an object after it has the options of the call; undefined in
+ * its place means no params. Arguments that an array callback adds are dropped: the proxy knows no schema, and
+ * `list.map(api.find)` must not send the index. Everything else is params by position.
+ */
+function isNamed(args: readonly unknown[]): boolean {
+  const [first, second, third] = args;
+  const isFollowed = second !== undefined && !isPlainObject(second);
+  if (first === undefined) return args.length < 3 && !isFollowed;
+  if (!isPlainObject(first)) return false;
+  return !isFollowed || (Array.isArray(third) && third[second as number] === first);
 }
 
 function isPlainObject(value: unknown): value is { readonly [name: string]: unknown } {
