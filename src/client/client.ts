@@ -14,7 +14,7 @@ import { Running } from "../protocol/running.ts";
 import { BatchCollector, type BatchingOptions, batching } from "./batching.ts";
 import type { Api } from "./contract.ts";
 import { isIdempotent, withContract } from "./contract-options.ts";
-import type { CallArguments, CallOf, ItemOf, NameIn, NameOf } from "./named-call.ts";
+import type { CallArguments, CallOf, ItemOf, Known, NameOf } from "./named-call.ts";
 import { type CallOptions, OutgoingCall } from "./outgoing-call.ts";
 import { apiProxy } from "./proxy.ts";
 import { readItems, wholeResult } from "./result.ts";
@@ -89,28 +89,30 @@ export class Client<M = any, V extends Values = ValuesOf<M>> implements AsyncDis
    * Calls a method by its full name, with params by name or by position. A name that the type of the methods does not
    * have needs the type of its result: `call<string>("other")`.
    */
-  call<Result = never, Name extends NameIn<M> = NameIn<M>>(
+  call<Result = never, Name extends string = string>(
     method: NameOf<"method", M, Name, Result>,
-    ...rest: CallArguments<M, V, Name, Result>
+    ...rest: CallArguments<M, V, Name>
   ): CallOf<M, V, Name, Result>;
-  call(method: string, params?: unknown, options?: CallOptions): Promise<unknown> {
+  call(method: string, params?: unknown, options?: unknown): Promise<unknown> {
     return this.#start(method, params as Params, this.#merge(options), true);
   }
 
   /** Sends a notification. Resolves when the transport has accepted it. */
-  notify<Name extends NameIn<M>>(method: Name, ...rest: CallArguments<M, V, Name>): Promise<void>;
-  async notify(method: string, ...rest: unknown[]): Promise<void> {
-    const [params, options] = rest as [params?: Params, options?: CallOptions];
-    const outgoing = this.#outgoing(method, params, this.#merge(options), undefined);
+  notify<Name extends string>(
+    method: Known<M, Name>,
+    ...rest: CallArguments<M, V, Name>
+  ): Promise<void>;
+  async notify(method: string, params?: unknown, options?: unknown): Promise<void> {
+    const outgoing = this.#outgoing(method, params as Params, this.#merge(options), undefined);
     await runCall(outgoing, this.#handle, this.#running);
   }
 
   /** Reads a stream. Leaving the loop stops the producer. */
-  stream<Item = never, Name extends NameIn<M> = NameIn<M>>(
+  stream<Item = never, Name extends string = string>(
     method: NameOf<"stream", M, Name, Item>,
-    ...rest: CallArguments<M, V, Name, Item>
+    ...rest: CallArguments<M, V, Name>
   ): AsyncIterable<ItemOf<M, V, Name, Item>>;
-  stream(method: string, params?: unknown, options?: CallOptions): AsyncIterable<unknown> {
+  stream(method: string, params?: unknown, options?: unknown): AsyncIterable<unknown> {
     const items = this.#start(method, params as Params, this.#merge(options), false);
     // The stream may fail before it is read; its reader then gets the error.
     items.catch(() => {});
@@ -145,8 +147,9 @@ export class Client<M = any, V extends Values = ValuesOf<M>> implements AsyncDis
     return this.close();
   }
 
-  #merge(options: CallOptions | undefined): CallOptions {
-    return options === undefined ? this.#defaults : { ...this.#defaults, ...options };
+  /** The types of the methods above have checked the options. */
+  #merge(options: unknown): CallOptions {
+    return options === undefined ? this.#defaults : { ...this.#defaults, ...(options as object) };
   }
 
   #gather<T extends Tuple>(calls: (api: Api<M, V>) => T): T {

@@ -28,12 +28,16 @@ type TypesAt<Methods, Name extends string> = unknown extends Methods
 
 type Kind = "method" | "stream";
 
-/** The name, or a message for the compiler if the method is of the other kind. With a given result any name will do. */
+/** A name of the contract; for any other name, those that there are. */
+export type Known<Methods, Name extends string> =
+  Name extends NameIn<Methods> ? Name : NameIn<Methods>;
+
+/** The same, or a message for the compiler if the method is of the other kind. With a given result any name will do. */
 export type NameOf<Wanted extends Kind, Methods, Name extends string, Given> = [Given] extends [
   never,
 ]
   ? Wanted extends KindOf<TypesAt<Methods, Name>>
-    ? Name
+    ? Known<Methods, Name>
     : Wanted extends "method"
       ? `${Name} is a stream: read it with stream()`
       : `${Name} is not a stream: call it with call()`
@@ -51,11 +55,10 @@ type KindOf<Types extends CallTypes> = [Types] extends [never]
         : Kind;
 
 /** The arguments after the name: params, if the contract requires them, and options. */
-export type CallArguments<Methods, V extends Values, Name extends string, Given = never> = [
-  Given,
-] extends [never]
-  ? ArgumentsOf<TypesAt<Methods, Name>, V>
-  : [params?: Params, options?: CallOptions];
+export type CallArguments<Methods, V extends Values, Name extends string> = ArgumentsOf<
+  TypesAt<Methods, Name>,
+  V
+>;
 
 type ArgumentsOf<Types extends CallTypes, V extends Values> = [Types] extends [never]
   ? [params?: Params, options?: CallOptions]

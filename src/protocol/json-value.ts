@@ -27,12 +27,24 @@ type Omitted = undefined | symbol | ((...args: never[]) => unknown);
 type Keyed = ReadonlyMap<unknown, unknown> | ReadonlySet<unknown>;
 type Bytes = ArrayBuffer | ArrayBufferView;
 
+/** What JSON keeps as it is. Interfaces do not extend it, but most types do, and to compare is cheaper than to convert. */
+type Json = Scalar | readonly Json[] | { readonly [name: string]: Json };
+
+/** The same in params, where a missing member and an undefined one are equal. */
+type JsonParams =
+  | Scalar
+  | undefined
+  | readonly JsonParams[]
+  | { readonly [name: string]: JsonParams };
+
 /** A result or an item as its receiver gets it. Types that JSON keeps are not touched, so that they keep their names. */
 export type Received<Value, V extends Values> = V extends "rich"
   ? Value
-  : [Element<Value>] extends [Value]
+  : [Value] extends [Json]
     ? Value
-    : Element<Value>;
+    : ReceivedElement<Value>;
+
+type ReceivedElement<Value> = [Element<Value>] extends [Value] ? Value : Element<Value>;
 
 /** The same for a value that may be missing, such as the data of an error. */
 export type ReceivedMember<Value, V extends Values> = V extends "rich"
@@ -81,9 +93,11 @@ type IsOmitted<Value> = unknown extends Value ? false : Value extends Omitted ? 
 /** Params as a caller may give them: what JSON cannot carry to the method is replaced by a reason. */
 export type Sent<Value, V extends Values> = V extends "rich"
   ? Value
-  : [Value] extends [Sendable<Value>]
+  : [Value] extends [JsonParams]
     ? Value
-    : Sendable<Value>;
+    : SendableOnly<Value>;
+
+type SendableOnly<Value> = [Value] extends [Sendable<Value>] ? Value : Sendable<Value>;
 
 type Sendable<Value> = unknown extends Value
   ? Value
