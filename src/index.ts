@@ -2,6 +2,7 @@
 export { type BatchingOptions, batching } from "./client/batching.ts";
 export { type Client, type ClientOptions, createClient } from "./client/client.ts";
 export type { Api, CallResult, StreamResult, UntypedApi } from "./client/contract.ts";
+export { contractOptions } from "./client/contract-options.ts";
 export { fallback } from "./client/fallback.ts";
 export type { CallOptions } from "./client/outgoing-call.ts";
 export { type RetryOptions, retry } from "./client/retry.ts";

@@ -12,16 +12,20 @@ import { nextId, type Params, type Request } from "../protocol/message.ts";
 import type { Version } from "../protocol/parse.ts";
 import { Running } from "../protocol/running.ts";
 import { BatchCollector, type BatchingOptions, batching } from "./batching.ts";
-import type { Api } from "./contract.ts";
-import { isIdempotent, withContract } from "./contract-options.ts";
+import type { Api, StreamResult } from "./contract.ts";
+import { type Idempotent, isIdempotent } from "./idempotent.ts";
 import type { CallArguments, CallOf, ItemOf, Known, NameOf } from "./named-call.ts";
 import { type CallOptions, OutgoingCall } from "./outgoing-call.ts";
 import { apiProxy } from "./proxy.ts";
 import { readItems, wholeResult } from "./result.ts";
 import { runCall } from "./run-call.ts";
 
+declare const methodTypes: unique symbol;
+
 // biome-ignore lint/suspicious/noExplicitAny: options without a contract are for any methods
 export interface ClientOptions<M = any, V extends Values = "json"> {
+  /** For types only: the methods of `contractOptions`. */
+  readonly [methodTypes]?: M;
   /** Middleware around every call; the first is the outermost. @default none */
   readonly use?: readonly Middleware[];
   /** How long a call may take; `Infinity` for ever. @default 60000 (`defaultTimeoutMs`) */
@@ -31,9 +35,7 @@ export interface ClientOptions<M = any, V extends Values = "json"> {
   /** Joins the names of nested groups; must match the server. @default "/" */
   readonly separator?: string;
   /** Methods that may run twice, so that their calls may be sent again: names, or a function of the name. @default none */
-  readonly idempotent?: readonly string[] | ((method: string) => boolean);
-  /** The contract or methods of the server: tell which methods are idempotent, and name declared errors. @default none */
-  readonly contract?: M;
+  readonly idempotent?: Idempotent;
   /**
    * "rich" carries Date, bigint, Map, Set, URL, bytes and other values that JSON lacks; the types follow.
    * @default "json"
@@ -46,6 +48,9 @@ export interface ClientOptions<M = any, V extends Values = "json"> {
   /** Measures time-outs; for tests. @default the system clock */
   readonly clock?: Clock;
 }
+
+/** The options of a client with rich values. */
+export type RichOptions<M> = ClientOptions<M, "rich"> & { readonly values: "rich" };
 
 type Tuple = readonly Promise<unknown>[];
 type Results<T extends Tuple> = { -readonly [K in keyof T]: Awaited<T[K]> };
@@ -111,13 +116,12 @@ export class Client<M = any, V extends Values = ValuesOf<M>> implements AsyncDis
   stream<Item = never, Name extends string = string>(
     method: NameOf<"stream", M, Name, Item>,
     ...rest: CallArguments<M, V, Name>
-  ): AsyncIterable<ItemOf<M, V, Name, Item>>;
+  ): StreamResult<ItemOf<M, V, Name, Item>>;
   stream(method: string, params?: unknown, options?: unknown): AsyncIterable<unknown> {
     const items = this.#start(method, params as Params, this.#merge(options), false);
     // The stream may fail before it is read; its reader then gets the error.
     items.catch(() => {});
-    // Without the promise, so that a stream that is awaited by mistake is still read.
-    return { [Symbol.asyncIterator]: () => items[Symbol.asyncIterator]() };
+    return items;
   }
 
   /**
@@ -265,10 +269,7 @@ export class Client<M = any, V extends Values = ValuesOf<M>> implements AsyncDis
  * await client.close();
  * ```
  */
-export function createClient<M = unknown>(
-  link: Link,
-  options: ClientOptions<M, "rich"> & { readonly values: "rich" },
-): Client<M, "rich">;
+export function createClient<M = unknown>(link: Link, options: RichOptions<M>): Client<M, "rich">;
 export function createClient<M = unknown>(link: Link, options?: ClientOptions<M>): Client<M>;
 export function createClient<M>(
   link: Link,
@@ -281,6 +282,6 @@ export function createClient<M>(
   const settings = batch === true ? {} : batch;
   return new Client<M, Values>(
     settings === false ? link : batching(link, { clock, ...settings }),
-    withContract(options),
+    options,
   );
 }

@@ -138,7 +138,7 @@ type ErrorNamed<Thrown, Name extends string> = unknown extends Thrown
 
 /**
  * Whether something is an `RpcError`, optionally with this code, or declared under this name. Clients know names only
- * if they have a `contract`; for an error of another client a name throws a `TypeError`.
+ * by `contractOptions`; for an error of another client a name throws a `TypeError`.
  * @example
  * ```ts
  * import { ErrorCode, isRpcError } from "callwire";
@@ -164,7 +164,7 @@ export function isRpcError(error: unknown, which?: number | string): boolean {
   if (!(error instanceof RpcError)) return false;
   if (typeof which !== "string") return which === undefined || error.code === which;
   if (error.declared === undefined && error instanceof RemoteError) {
-    const sentence = `whether the error ${error.code} is ${which} is unknown: give createClient the contract, or compare codes`;
+    const sentence = `whether the error ${error.code} is ${which} is unknown: use contractOptions, or compare codes`;
     throw new TypeError(sentence, { cause: error });
   }
   return error.declared === which;

@@ -117,12 +117,6 @@ describe.each(Object.keys(wires))("over %s", (wire) => {
     expect(items).toEqual([0, 1, 2]);
   });
 
-  test("a stream by name may be awaited before it is read", async () => {
-    const items: number[] = [];
-    for await (const item of await client.stream("count", { to: 3 })) items.push(item);
-    expect(items).toEqual([0, 1, 2]);
-  });
-
   test("progress is checked and converted by its schema", async () => {
     const reports: string[] = [];
     const call = api.report({ id: "1" }, { onProgress: (value) => reports.push(value) });

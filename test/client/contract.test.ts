@@ -1,9 +1,11 @@
 import {
+  contractOptions,
   createClient,
   createServer,
   failure,
   implement,
   isRpcError,
+  type Middleware,
   method,
   RpcError,
   safe,
@@ -49,7 +51,7 @@ describe("a client with a contract", () => {
     ["HTTP", () => httpLink(url)],
     ["memory", () => memoryPair(undefined, server)[0]],
   ])("knows errors by their names over %s", async (_, link) => {
-    await using client = createClient(link(), { contract });
+    await using client = createClient(link(), contractOptions(contract));
     const outcome = await safe(client.api.tasks.get({ id: "5" }));
     expect(outcome).toMatchObject({ ok: false, error: { code: 1404, declared: "NOT_FOUND" } });
     if (!outcome.ok && isRpcError(outcome.error, "NOT_FOUND")) {
@@ -64,7 +66,10 @@ describe("a client with a contract", () => {
 
   test("sends idempotent methods again without being told which they are", async () => {
     const link = new HandLink(parrot);
-    const { api } = createClient(link, { contract, separator: ".", idempotent: ["fail"] });
+    const { api } = createClient(
+      link,
+      contractOptions(contract, { separator: ".", idempotent: ["fail"] }),
+    );
     await api.tasks.get({ id: "1" });
     await api.tasks.kind();
     await api.fail();
@@ -74,16 +79,12 @@ describe("a client with a contract", () => {
   test("keeps its other options and its middleware", async () => {
     const link = new HandLink(() => failure({ code: 1410, message: "Gone" }));
     const seen: unknown[] = [];
-    const client = createClient(link, {
-      contract,
-      use: [
-        (next) => async (request, context) => {
-          const reply = await next(request, context);
-          seen.push(reply?.error);
-          return reply;
-        },
-      ],
-    });
+    const watch: Middleware = (next) => async (request, context) => {
+      const reply = await next(request, context);
+      seen.push(reply?.error);
+      return reply;
+    };
+    const client = createClient(link, contractOptions(contract, { use: [watch] }));
     await safe(client.with({ timeoutMs: 5000 }).api.fail());
     expect(seen).toMatchObject([{ code: 1410, declared: "GONE" }]);
   });
@@ -94,7 +95,7 @@ describe("isRpcError", () => {
     await using client = createClient<typeof contract>(memoryPair(undefined, server)[0]);
     const { error } = await safe(client.api.tasks.get({ id: "5" }));
     expect(isRpcError(error, 1404)).toBe(true);
-    expect(() => isRpcError(error, "NOT_FOUND")).toThrow("give createClient the contract");
+    expect(() => isRpcError(error, "NOT_FOUND")).toThrow("use contractOptions");
   });
 
   test("knows the names of errors that a handler made, and of no others", () => {

@@ -1,5 +1,7 @@
 import {
   type CallOptions,
+  type Client,
+  contractOptions,
   createClient,
   isRpcError,
   type Link,
@@ -134,8 +136,14 @@ test("errors are narrowed by name and by code", async () => {
 });
 
 test("a contract at run time is the type of the methods too", async () => {
-  const known = createClient(link, { contract: methods });
+  const known = createClient(link, contractOptions(methods));
+  expectTypeOf(known).toEqualTypeOf<typeof client>();
   expectTypeOf(await known.api.tasks.get({ id: "1" })).toEqualTypeOf<number>();
-  const rich = createClient(link, { contract: methods, values: "rich" });
-  expectTypeOf(await rich.api.tasks.get({ id: "1" })).toEqualTypeOf<number>();
+  const rich = createClient(link, contractOptions(methods, { values: "rich", timeoutMs: 5 }));
+  expectTypeOf(rich).toEqualTypeOf<Client<typeof methods, "rich">>();
+
+  // @ts-expect-error there is no such option
+  contractOptions(methods, { timeout: 5 });
+  // @ts-expect-error the options are for other methods
+  createClient<{ other: () => void }>(link, contractOptions(methods));
 });
