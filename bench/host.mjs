@@ -10,6 +10,7 @@ const selfDriven = new Set([
   "streams",
   "signing",
   "nats",
+  "types",
 ]);
 const runs = new Map();
 let candidate;
@@ -38,8 +39,10 @@ answering({
   async slice({ workload, ms }) {
     const run = runs.get(workload);
     const before = process.cpuUsage();
-    const calls = await run(ms);
-    return { calls, cpuMicros: total(process.cpuUsage(before)) };
+    const done = await run(ms);
+    // Work in a child process is not in the usage of this one, so its exercise says what it took.
+    if (typeof done === "object") return done;
+    return { calls: done, cpuMicros: total(process.cpuUsage(before)) };
   },
 
   cpu: () => total(process.cpuUsage()),

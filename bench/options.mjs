@@ -16,6 +16,7 @@ export const suiteNames = [
   "mcp-stdio",
   "mcp-client",
   "gateway",
+  "types",
 ];
 
 export const help = `Measures callwire and its peers in one interleaved run, in CPU time per call.

@@ -1,16 +1,12 @@
 /** JSON-RPC for TypeScript: typed methods served over any wire, called by a typed client. @module callwire */
 export { type BatchingOptions, batching } from "./client/batching.ts";
 export { type Client, type ClientOptions, createClient } from "./client/client.ts";
-export {
-  type Api,
-  type CallResult,
-  type Settled,
-  safe,
-  type UntypedApi,
-} from "./client/contract.ts";
+export type { Api, CallResult, StreamResult, UntypedApi } from "./client/contract.ts";
+export { contractOptions } from "./client/contract-options.ts";
 export { fallback } from "./client/fallback.ts";
 export type { CallOptions } from "./client/outgoing-call.ts";
 export { type RetryOptions, retry } from "./client/retry.ts";
+export { type Settled, safe } from "./client/safe.ts";
 export type { Answer } from "./protocol/answer.ts";
 export { type Clock, systemClock, type Timer } from "./protocol/clock.ts";
 export { consoleLog } from "./protocol/console-log.ts";
@@ -41,6 +37,7 @@ export {
 export { exchangeLink } from "./protocol/exchange.ts";
 export { compose, type Handle, type Middleware } from "./protocol/handle.ts";
 export { type CloseOptions, Host, type HostOptions } from "./protocol/host.ts";
+export type { Unsendable, Values } from "./protocol/json-value.ts";
 export { defaultLimits, type Limits } from "./protocol/limits.ts";
 export type { Link, Outgoing } from "./protocol/link.ts";
 export { type Log, silentLog } from "./protocol/log.ts";

@@ -4,6 +4,7 @@ import { type Clock, systemClock, timeUntil } from "../protocol/clock.ts";
 import { defaultTimeoutMs } from "../protocol/defaults.ts";
 import { WireError } from "../protocol/errors.ts";
 import { compose, type Handle, type Middleware } from "../protocol/handle.ts";
+import type { Values } from "../protocol/json-value.ts";
 import { checkTimeout } from "../protocol/limits.ts";
 import type { Link, Outgoing } from "../protocol/link.ts";
 import { type Log, plainLog } from "../protocol/log.ts";
@@ -11,13 +12,20 @@ import { nextId, type Params, type Request } from "../protocol/message.ts";
 import type { Version } from "../protocol/parse.ts";
 import { Running } from "../protocol/running.ts";
 import { BatchCollector, type BatchingOptions, batching } from "./batching.ts";
-import type { AnyName, Api, CallArguments, CallOf, ItemOf, NameOf } from "./contract.ts";
+import type { Api, StreamResult } from "./contract.ts";
+import { type Idempotent, isIdempotent } from "./idempotent.ts";
+import type { CallArguments, CallOf, ItemOf, Known, NameOf } from "./named-call.ts";
 import { type CallOptions, OutgoingCall } from "./outgoing-call.ts";
 import { apiProxy } from "./proxy.ts";
 import { readItems, wholeResult } from "./result.ts";
 import { runCall } from "./run-call.ts";
 
-export interface ClientOptions {
+declare const methodTypes: unique symbol;
+
+// biome-ignore lint/suspicious/noExplicitAny: options without a contract are for any methods
+export interface ClientOptions<M = any, V extends Values = "json"> {
+  /** For types only: the methods of `contractOptions`. */
+  readonly [methodTypes]?: M;
   /** Middleware around every call; the first is the outermost. @default none */
   readonly use?: readonly Middleware[];
   /** How long a call may take; `Infinity` for ever. @default 60000 (`defaultTimeoutMs`) */
@@ -27,7 +35,12 @@ export interface ClientOptions {
   /** Joins the names of nested groups; must match the server. @default "/" */
   readonly separator?: string;
   /** Methods that may run twice, so that their calls may be sent again: names, or a function of the name. @default none */
-  readonly idempotent?: readonly string[] | ((method: string) => boolean);
+  readonly idempotent?: Idempotent;
+  /**
+   * "rich" carries Date, bigint, Map, Set, URL, bytes and other values that JSON lacks; the types follow.
+   * @default "json"
+   */
+  readonly values?: V;
   /** The JSON-RPC version of the server. @default "2.0" */
   readonly version?: Version;
   /** Where the client logs what its callers cannot see. @default warnings and errors to the console */
@@ -36,17 +49,23 @@ export interface ClientOptions {
   readonly clock?: Clock;
 }
 
+/** The options of a client with rich values. */
+export type RichOptions<M> = ClientOptions<M, "rich"> & { readonly values: "rich" };
+
 type Tuple = readonly Promise<unknown>[];
-type Values<T extends Tuple> = { -readonly [K in keyof T]: Awaited<T[K]> };
+type Results<T extends Tuple> = { -readonly [K in keyof T]: Awaited<T[K]> };
 type Outcomes<T extends Tuple> = { -readonly [K in keyof T]: PromiseSettledResult<Awaited<T[K]>> };
+
+// biome-ignore lint/suspicious/noExplicitAny: the same holds for the values of a client
+type ValuesOf<M> = unknown extends M ? any : "json";
 
 /** Calls the methods of a server over a link. */
 // biome-ignore lint/suspicious/noExplicitAny: functions taking an untyped Client must accept typed ones
-export class Client<M = any> implements AsyncDisposable {
+export class Client<M = any, V extends Values = ValuesOf<M>> implements AsyncDisposable {
   /** The methods of the server: `api.math.add({ a: 2, b: 3 })`. */
-  readonly api: Api<M>;
+  readonly api: Api<M, V>;
   readonly #link: Link;
-  readonly #options: ClientOptions;
+  readonly #options: ClientOptions<M, Values>;
   readonly #defaults: CallOptions;
   readonly #handle: Handle;
   readonly #running: Running;
@@ -54,7 +73,7 @@ export class Client<M = any> implements AsyncDisposable {
 
   constructor(
     link: Link,
-    options: ClientOptions = {},
+    options: ClientOptions<M, Values> = {},
     defaults: CallOptions = {},
     running?: Running,
   ) {
@@ -65,42 +84,40 @@ export class Client<M = any> implements AsyncDisposable {
     this.#link = link;
     this.#running = running ?? new Running(options.clock ?? systemClock, true);
     this.#handle = this.#through((request, call) => link.send(request, call));
-    const { idempotent = [] } = options;
-    // A single string must not match the names that it contains.
-    this.#isIdempotent =
-      typeof idempotent === "function"
-        ? idempotent
-        : (method) => [idempotent].flat().includes(method);
-    this.api = apiProxy(options.separator ?? "/", (name, params) =>
-      this.#start(name, params, this.#defaults),
-    ) as Api<M>;
+    this.#isIdempotent = isIdempotent(options.idempotent);
+    this.api = apiProxy(options.separator ?? "/", (name, params, own) =>
+      this.#start(name, params, this.#merge(own)),
+    ) as Api<M, V>;
   }
 
-  /** Calls a method by its full name, with params by name or by position. */
-  call<Result = unknown, Name extends AnyName<M> = AnyName<M>>(
-    method: NameOf<"method", M, Name>,
-    ...rest: CallArguments<M, Name, CallOptions>
-  ): CallOf<M, Name, Result>;
-  call(method: string, params?: unknown, options?: CallOptions): Promise<unknown> {
+  /**
+   * Calls a method by its full name, with params by name or by position. A name that the type of the methods does not
+   * have needs the type of its result: `call<string>("other")`.
+   */
+  call<Result = never, Name extends string = string>(
+    method: NameOf<"method", M, Name, Result>,
+    ...rest: CallArguments<M, V, Name>
+  ): CallOf<M, V, Name, Result>;
+  call(method: string, params?: unknown, options?: unknown): Promise<unknown> {
     return this.#start(method, params as Params, this.#merge(options), true);
   }
 
   /** Sends a notification. Resolves when the transport has accepted it. */
-  notify<Name extends AnyName<M>>(
-    method: Name,
-    ...rest: CallArguments<M, Name, CallOptions>
+  notify<Name extends string>(
+    method: Known<M, Name>,
+    ...rest: CallArguments<M, V, Name>
   ): Promise<void>;
-  async notify(method: string, params?: unknown, options?: CallOptions): Promise<void> {
+  async notify(method: string, params?: unknown, options?: unknown): Promise<void> {
     const outgoing = this.#outgoing(method, params as Params, this.#merge(options), undefined);
     await runCall(outgoing, this.#handle, this.#running);
   }
 
   /** Reads a stream. Leaving the loop stops the producer. */
-  stream<Item = unknown, Name extends AnyName<M> = AnyName<M>>(
-    method: NameOf<"stream", M, Name>,
-    ...rest: CallArguments<M, Name, CallOptions>
-  ): AsyncIterable<ItemOf<M, Name, Item>>;
-  stream(method: string, params?: unknown, options?: CallOptions): AsyncIterable<unknown> {
+  stream<Item = never, Name extends string = string>(
+    method: NameOf<"stream", M, Name, Item>,
+    ...rest: CallArguments<M, V, Name>
+  ): StreamResult<ItemOf<M, V, Name, Item>>;
+  stream(method: string, params?: unknown, options?: unknown): AsyncIterable<unknown> {
     const items = this.#start(method, params as Params, this.#merge(options), false);
     // The stream may fail before it is read; its reader then gets the error.
     items.catch(() => {});
@@ -111,18 +128,18 @@ export class Client<M = any> implements AsyncDisposable {
    * Sends several calls as one payload: `batch((b) => [b.math.add({ a: 1, b: 2 }), b.echo("hi")])`.
    * Each call has its own promise; the batch rejects with the first failure.
    */
-  batch<const T extends Tuple>(calls: (api: Api<M>) => T): Promise<Values<T>> {
-    return Promise.all(this.#gather(calls)) as Promise<Values<T>>;
+  batch<const T extends Tuple>(calls: (api: Api<M, V>) => T): Promise<Results<T>> {
+    return Promise.all(this.#gather(calls)) as Promise<Results<T>>;
   }
 
   /** The same, with the outcome of each call. */
-  batchSettled<const T extends Tuple>(calls: (api: Api<M>) => T): Promise<Outcomes<T>> {
+  batchSettled<const T extends Tuple>(calls: (api: Api<M, V>) => T): Promise<Outcomes<T>> {
     return Promise.allSettled(this.#gather(calls)) as Promise<Outcomes<T>>;
   }
 
   /** This client with other defaults for its calls: `client.with({ timeoutMs: 500 }).api.…`. */
-  with(options: CallOptions): Client<M> {
-    return new Client<M>(this.#link, this.#options, this.#merge(options), this.#running);
+  with(options: CallOptions): Client<M, V> {
+    return new Client<M, V>(this.#link, this.#options, this.#merge(options), this.#running);
   }
 
   /** Closes the link; open calls fail with `CLOSED`. */
@@ -134,11 +151,12 @@ export class Client<M = any> implements AsyncDisposable {
     return this.close();
   }
 
-  #merge(options: CallOptions | undefined): CallOptions {
-    return options === undefined ? this.#defaults : { ...this.#defaults, ...options };
+  /** The types of the methods above have checked the options. */
+  #merge(options: unknown): CallOptions {
+    return options === undefined ? this.#defaults : { ...this.#defaults, ...(options as object) };
   }
 
-  #gather<T extends Tuple>(calls: (api: Api<M>) => T): T {
+  #gather<T extends Tuple>(calls: (api: Api<M, V>) => T): T {
     const collector = new BatchCollector(this.#link);
     const handle = this.#through((request, call) => {
       sent.add(call);
@@ -146,8 +164,8 @@ export class Client<M = any> implements AsyncDisposable {
     });
     const sent = new Set<unknown>();
     const started: { readonly call: OutgoingCall; readonly value: Promise<unknown> }[] = [];
-    const api = apiProxy(this.#options.separator ?? "/", (name, params) => {
-      const call = this.#outgoing(name, params, this.#defaults, nextId());
+    const api = apiProxy(this.#options.separator ?? "/", (name, params, own) => {
+      const call = this.#outgoing(name, params, this.#merge(own), nextId());
       call.awaited = !call.options.onProgress;
       const result = runCall(call, handle, this.#running);
       const drop = (): void => {
@@ -159,7 +177,7 @@ export class Client<M = any> implements AsyncDisposable {
       return value;
     });
     try {
-      const promises = calls(api as Api<M>);
+      const promises = calls(api as Api<M, V>);
       collector.seal(started.length);
       return promises;
     } catch (error) {
@@ -251,12 +269,19 @@ export class Client<M = any> implements AsyncDisposable {
  * await client.close();
  * ```
  */
-export function createClient<M = unknown>(link: Link, options: ClientOptions = {}): Client<M> {
+export function createClient<M = unknown>(link: Link, options: RichOptions<M>): Client<M, "rich">;
+export function createClient<M = unknown>(link: Link, options?: ClientOptions<M>): Client<M>;
+export function createClient<M>(
+  link: Link,
+  options: ClientOptions<M, Values> = {},
+): Client<M, Values> {
   if (typeof link?.send !== "function") {
     throw new TypeError("createClient needs a link, such as httpLink(url)");
   }
   const { batch = false, clock } = options;
-  if (batch === false) return new Client<M>(link, options);
   const settings = batch === true ? {} : batch;
-  return new Client<M>(batching(link, { clock, ...settings }), options);
+  return new Client<M, Values>(
+    settings === false ? link : batching(link, { clock, ...settings }),
+    options,
+  );
 }

@@ -1,24 +1,28 @@
-import type {
-  Callable,
-  CallTypes,
-  callTypes,
-  DeclaredErrors,
-  StreamOf,
-} from "../protocol/contract.ts";
-import type { WireError } from "../protocol/errors.ts";
-import type { Params } from "../protocol/message.ts";
+import type { Callable, CallTypes, StreamOf } from "../protocol/contract.ts";
+import type { Received, ReceivedMember, Sent, Values } from "../protocol/json-value.ts";
+import type { CallOptions } from "./outgoing-call.ts";
 
 declare const errorTypes: unique symbol;
 
 /** A promise whose type also has the errors that the method declares. */
-export type CallResult<Value, Errors> = Promise<Value> & {
-  readonly [errorTypes]?: Errors;
+export type CallResult<Value, Errors, V extends Values = "json"> = Promise<Value> & {
+  readonly [errorTypes]?: readonly [Errors, V];
 };
 
+/** The items of a stream. To await it is a mistake: its reply comes after the last item. */
+export interface StreamResult<Item> extends AsyncIterable<Item> {
+  then(read: (mistake: ReadWithoutAwait) => unknown): unknown;
+}
+
+/** A stream was awaited: write `for await (const item of api.stream())`. */
+interface ReadWithoutAwait {
+  readonly mistake: "a stream is not awaited: for await (const item of api.stream())";
+}
+
 /** The methods as a caller sees them: the same tree with typed calls. */
-export type Api<Methods> = unknown extends Methods
+export type Api<Methods, V extends Values = "json"> = unknown extends Methods
   ? UntypedApi
-  : { readonly [Name in keyof Methods]: ApiEntry<Methods[Name]> };
+  : { readonly [Name in keyof Methods]: ApiEntry<Methods[Name], V> };
 
 /** Methods of unknown types: any name, any arguments, an unknown result. */
 export interface UntypedApi {
@@ -26,216 +30,147 @@ export interface UntypedApi {
     ((...args: unknown[]) => Promise<unknown> & AsyncIterable<unknown>);
 }
 
-type ApiEntry<Entry> =
+type ApiEntry<Entry, V extends Values> =
   Entry extends Callable<infer Types>
-    ? (...args: Arguments<Types["params"]>) => Outcome<Types>
+    ? Call<Sent<Types["params"], V>, CallOptions<ProgressIn<Types, V>>, Outcome<Types, V>>
     : Entry extends (...args: infer Args) => infer Result
-      ? (...args: Args) => PlainOutcome<Result>
+      ? PlainCall<Sent<Args, V>, Outcome<PlainTypes<Args, Result>, V>>
       : Entry extends object
-        ? Api<Entry>
+        ? Api<Entry, V>
         : never;
 
-type Outcome<Types extends CallTypes> =
-  IsOpen<Types["result"]> extends true
-    ? CallResult<Types["result"], Types["errors"]>
-    : Types["result"] extends StreamOf<infer Item>
-      ? AsyncIterable<Item>
-      : CallResult<Types["result"], Types["errors"]>;
+/** The types of an entry: what its definition says, or the types of a plain function. */
+export type TypesOf<Entry> =
+  Entry extends Callable<infer Types>
+    ? Types
+    : Entry extends (...args: infer Args) => infer Result
+      ? PlainTypes<Args, Result>
+      : never;
 
-type PlainOutcome<Result> =
-  IsOpen<Result> extends true
-    ? CallResult<Awaited<Result>, Record<never, never>>
+interface PlainTypes<Args, Result> extends CallTypes {
+  readonly params: Args;
+  readonly result: IsOpen<Result> extends true
+    ? Awaited<Result>
     : Result extends Yielding<infer Item>
-      ? AsyncIterable<Item>
-      : CallResult<Awaited<Result>, Record<never, never>>;
+      ? StreamOf<Item>
+      : Awaited<Result>;
+  readonly errors: Record<never, never>;
+  /** By name it takes any object. */
+  readonly named: object;
+}
 
 /** The return type of a plain function that streams. */
 type Yielding<Item> = AsyncIterable<Item> | Generator<Item, unknown, never>;
 
 /** `any` and `never` extend every type, so they do not tell a stream from a result. */
-type IsOpen<Result> = [Result] extends [never] ? true : unknown extends Result ? true : false;
+export type IsOpen<Result> = [Result] extends [never]
+  ? true
+  : unknown extends Result
+    ? true
+    : false;
 
-/** The arguments of a call; params may be omitted if every member is optional. */
-type Arguments<Params> = unknown extends Params
-  ? [params?: Params]
-  : [Params] extends [undefined]
-    ? []
-    : undefined extends Params
-      ? [params?: undefined] | Given<Exclude<Params, undefined>>
-      : Given<Params>;
+type Outcome<Types extends CallTypes, V extends Values> =
+  IsOpen<Types["result"]> extends true
+    ? CallResult<Types["result"], Types["errors"], V>
+    : Types["result"] extends StreamOf<infer Item>
+      ? StreamResult<Received<Item, V>>
+      : CallResult<Received<Types["result"], V>, Types["errors"], V>;
+
+export type ProgressIn<Types, V extends Values> = Types extends {
+  readonly progress: infer Progress;
+}
+  ? ReceivedMember<Progress, V>
+  : unknown;
+
+/** Calls a method whose params travel by name. Array callbacks pass an index, so options have a form of their own. */
+interface NamedCall<Params, Options, Result> {
+  (params: Params, options: Options): Result;
+  (params: Params): Result;
+}
+
+/** The same, if the params may be omitted. */
+interface OptionalCall<Params, Options, Result> {
+  (params: Params | undefined, options: Options): Result;
+  (params?: Params): Result;
+}
+
+/** The call of a defined method. */
+type Call<Params, Options, Result> = unknown extends Params
+  ? OptionalCall<Params, Options, Result>
+  : [Extract<Params, readonly unknown[]>] extends [never]
+    ? MayBeOmitted<Params> extends true
+      ? OptionalCall<Exclude<Params, undefined>, Options, Result>
+      : NamedCall<Params, Options, Result>
+    : (...args: Arguments<Params>) => Result;
+
+/** Params may be omitted if the schema accepts none, or if every member is optional. */
+export type MayBeOmitted<Params> = unknown extends Params
+  ? true
+  : undefined extends Params
+    ? true
+    : (Params extends readonly unknown[] ? [] : Record<never, never>) extends Params
+      ? true
+      : false;
+
+/** The call of a plain function. */
+type PlainCall<Args, Result> = Args extends readonly []
+  ? OptionalCall<undefined, CallOptions, Result>
+  : Args extends readonly [object]
+    ? NamedOrPositional<Args, Result>
+    : (...args: Positional<Args>) => Result;
+
+/** Options follow an object that is sent by name, but not one that has a class. */
+type NamedOrPositional<Args extends readonly [object], Result> =
+  IsPlain<Args[0]> extends true
+    ? NamedCall<Args[0], CallOptions, Result>
+    : (...args: Args) => Result;
+
+/** The arguments for params that are, or may be, an array. */
+type Arguments<Params> = undefined extends Params
+  ? [params?: undefined] | Given<Exclude<Params, undefined>>
+  : Given<Params>;
 
 type Given<Params> = Params extends readonly unknown[]
-  ? Params
+  ? Positional<Params>
   : Record<never, never> extends Params
     ? [params?: Params]
     : [params: Params];
 
-/** The full names of all methods, joined with "/"; none for untyped clients. */
-type MethodName<Methods, Prefix extends string = ""> = unknown extends Methods
-  ? never
-  : NamesIn<Methods, Prefix>;
+type TakenForOptions = "an object here is taken for the options: use client.call(name, [a, b])";
 
-type NamesIn<Methods, Prefix extends string> = {
-  [Name in keyof Methods & string]: Methods[Name] extends Callable | ((...args: never[]) => unknown)
-    ? `${Prefix}${Name}`
-    : Methods[Name] extends object
-      ? MethodName<Methods[Name], `${Prefix}${Name}/`>
-      : never;
-}[keyof Methods & string];
-
-/** A string type that does not absorb literal names, so that editors suggest them. */
-type Other = string & Record<never, never>;
-
-/** The names of the contract, and any other string. */
-export type AnyName<Methods> = MethodName<Methods> | Other;
-
-/** A name of the contract; `never` if it could be any string, as with an explicit result type. */
-type Known<Methods, Name extends string> = [Other] extends [Name]
-  ? never
-  : Name & MethodName<Methods>;
-
-type Kind = "method" | "stream";
-
-/** The name, or a message for the compiler if the method is of the other kind. */
-export type NameOf<
-  Wanted extends Kind,
-  Methods,
-  Name extends string,
-  Listed = Known<Methods, Name>,
-> = Name extends Listed
-  ? Wanted extends KindOf<MethodAt<Methods, Name>>
-    ? Name
-    : Wanted extends "method"
-      ? `${Name} is a stream: read it with stream()`
-      : `${Name} is not a stream: call it with call()`
-  : Name;
-
-/** Both kinds if the types do not tell. */
-type KindOf<Entry> =
-  Entry extends Callable<infer Types>
-    ? KindOfResult<Types["result"], StreamOf<unknown>>
-    : Entry extends (...args: never[]) => infer Result
-      ? KindOfResult<Result, Yielding<unknown>>
-      : never;
-
-type KindOfResult<Result, Stream> =
-  IsOpen<Result> extends true
-    ? Kind
-    : [Result] extends [Stream]
-      ? "stream"
-      : [Extract<Result, Stream>] extends [never]
-        ? "method"
-        : Kind;
-
-/** The method of this full name. */
-type MethodAt<Methods, Name extends string> = Name extends keyof Methods
-  ? Methods[Name]
-  : Name extends `${infer Group}/${infer Rest}`
-    ? Group extends keyof Methods
-      ? MethodAt<Methods[Group], Rest>
-      : never
+/** Arguments by position, without those that would be mistaken for the options of the call. */
+type Positional<Args> = Args extends readonly []
+  ? Args
+  : Args extends readonly [(infer First)?, (infer Second)?, ...unknown[]]
+    ? IsAmbiguous<First, Second> extends true
+      ? Args extends readonly [unknown, unknown, ...unknown[]]
+        ? readonly TakenForOptions[]
+        : Args extends readonly [unknown, ...unknown[]]
+          ? [first: First, ...rest: TakenForOptions[]]
+          : [first?: First, ...rest: TakenForOptions[]]
+      : Args
     : never;
 
-/** The arguments after the name: params, if the contract requires them, and options. */
-export type CallArguments<
-  Methods,
-  Name extends string,
-  Options,
-  Listed = Known<Methods, Name>,
-> = Name extends Listed
-  ? IsOptional<MethodAt<Methods, Name>> extends true
-    ? [params?: ParamsFor<MethodAt<Methods, Name>>, options?: Options]
-    : [params: ParamsFor<MethodAt<Methods, Name>>, options?: Options]
-  : [params?: Params, options?: Options];
-
-type IsOptional<Entry> =
-  Entry extends Callable<infer Types>
-    ? [] extends Arguments<Types["params"]>
+type IsAmbiguous<First, Second> = unknown extends First
+  ? false
+  : true extends IsPlain<First> | (undefined extends First ? true : false)
+    ? true extends IsPlain<Second>
       ? true
-      : false
-    : Entry extends (...args: infer Args) => unknown
-      ? [] extends Args
+      : unknown extends Second
         ? true
         : false
-      : false;
+    : false;
 
-/** Params by name or by position. */
-type ParamsFor<Entry> =
-  Entry extends Callable<infer Types>
-    ? Types["params"] | readonly unknown[]
-    : Entry extends (...args: infer Args) => unknown
-      ? Readonly<Args> | object
-      : never;
-
-/** The result of a call; for names outside of the contract, the type that the caller gives. */
-export type CallOf<
-  Methods,
-  Name extends string,
-  Else,
-  Listed = Known<Methods, Name>,
-> = Name extends Listed
-  ? CallResult<ResultOf<MethodAt<Methods, Name>>, ErrorsOf<MethodAt<Methods, Name>>>
-  : Promise<Else>;
-
-type ResultOf<Entry> =
-  Entry extends Callable<infer Types>
-    ? Types["result"]
-    : Entry extends (...args: never[]) => infer Result
-      ? Awaited<Result>
-      : never;
-
-type ErrorsOf<Entry> = Entry extends { readonly [callTypes]: infer Types extends CallTypes }
-  ? Types["errors"]
-  : Record<never, never>;
-
-/** The items of a stream; for names outside of the contract, the type that the reader gives. */
-export type ItemOf<
-  Methods,
-  Name extends string,
-  Else,
-  Listed = Known<Methods, Name>,
-> = Name extends Listed ? ItemAt<MethodAt<Methods, Name>> : Else;
-
-type ItemAt<Entry> =
-  Entry extends Callable<infer Types>
-    ? Types["result"] extends StreamOf<infer Item>
-      ? Item
-      : never
-    : Entry extends (...args: never[]) => Yielding<infer Item>
-      ? Item
-      : never;
-
-/** The outcome of a call, as a value. */
-export type Settled<Value, Errors> =
-  | { readonly ok: true; readonly value: Value; readonly error?: undefined }
-  | {
-      readonly ok: false;
-      readonly value?: undefined;
-      readonly error: DeclaredErrors<Errors> | WireError;
-    };
-
-/**
- * Resolves with the value or the error of a call, narrowed by `error.code`. Other errors are thrown.
- * @example
- * ```ts
- * import { safe } from "callwire";
- *
- * const sum = await safe(api.math.add({ a: 2, b: 3 }));
- * if (sum.ok) console.log(sum.value);
- * else console.log(sum.error.code, sum.error.message);
- * ```
- */
-export async function safe<Value, Errors>(
-  call: CallResult<Value, Errors>,
-): Promise<Settled<Value, Errors>> {
-  try {
-    return { ok: true, value: await call };
-  } catch (error) {
-    if (isOfWire(error)) return { ok: false, error: error as DeclaredErrors<Errors> };
-    throw error;
-  }
-}
-
-function isOfWire(error: unknown): boolean {
-  return error instanceof Error && (error.name === "RpcError" || error.name === "WireError");
-}
+/** Whether a value of the type may be a plain object. */
+type IsPlain<Value> = Value extends
+  | readonly unknown[]
+  | ((...args: never[]) => unknown)
+  | { toJSON(key?: never): unknown }
+  | ReadonlyMap<unknown, unknown>
+  | ReadonlySet<unknown>
+  | ArrayBuffer
+  | ArrayBufferView
+  ? false
+  : Value extends object
+    ? true
+    : false;

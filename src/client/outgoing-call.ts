@@ -8,7 +8,7 @@ import type { Id, Request } from "../protocol/message.ts";
 import { type Peer, type Transport, unreachablePeer } from "../protocol/origin.ts";
 import type { TimedCall } from "../protocol/running.ts";
 
-export interface CallOptions {
+export interface CallOptions<Progress = unknown> {
   /** Cancels the call, also on the server. */
   readonly signal?: AbortSignal | undefined;
   /** How long to wait; sent with the call, so that the server stops too. @default the client's */
@@ -18,7 +18,7 @@ export interface CallOptions {
     | { readonly signal: AbortSignal; readonly deadline: number | undefined }
     | undefined;
   /** Called with each progress report, which also restarts the time-out. */
-  readonly onProgress?: ((value: unknown) => void) | undefined;
+  readonly onProgress?: ((value: Progress) => void) | undefined;
   /** Called when this idempotent call was sent again after a failure: items may repeat or be missing. */
   readonly onGap?: (() => void) | undefined;
   /** Sent as headers if the transport has headers. */

@@ -1,7 +1,8 @@
 import type { Params } from "../protocol/message.ts";
+import type { CallOptions } from "./outgoing-call.ts";
 
 /** Calls a method by its full name. */
-export type Invoke = (name: string, params: Params | undefined) => unknown;
+export type Invoke = (name: string, params: Params | undefined, options?: CallOptions) => unknown;
 
 /** Turns `api.math.add({ a, b })` into a call of "math/add". */
 export function apiProxy(separator: string, invoke: Invoke): object {
@@ -24,20 +25,31 @@ function node(name: string, separator: string, invoke: Invoke): object {
       }
       return child;
     },
-    apply: (_, __, args: unknown[]) => invoke(name, paramsOf(args)),
+    apply: (_, __, args: Arguments) => {
+      const [first, second, third] = args;
+      const isOptions = second === undefined || isPlainObject(second);
+      const isNamed =
+        first === undefined
+          ? isOptions && args.length < 3
+          : isPlainObject(first) && (isOptions || third?.[second as number] === first);
+      return isNamed
+        ? invoke(name, first as Params | undefined, isOptions ? second : undefined)
+        : invoke(name, args);
+    },
   });
 }
 
-/** A single plain object is params by name; anything else is params by position. */
-function paramsOf(args: unknown[]): Params | undefined {
-  if (args.length === 0) return undefined;
-  if (args.length === 1) {
-    const [only] = args;
-    if (only === undefined) return undefined;
-    if (isPlainObject(only)) return only;
-  }
-  return args;
-}
+/**
+ * The calling convention. An object is params by name, and an object after it has the options of the call; undefined in
+ * its place means no params. The index and the array that an array callback adds are dropped: the proxy knows no schema,
+ * and `list.map(api.find)` must not send them. Everything else is params by position.
+ */
+type Arguments = [
+  first?: unknown,
+  second?: unknown,
+  third?: readonly unknown[],
+  ...rest: unknown[],
+];
 
 function isPlainObject(value: unknown): value is { readonly [name: string]: unknown } {
   if (typeof value !== "object" || value === null) return false;

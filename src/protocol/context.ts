@@ -5,7 +5,7 @@ import type { Origin, Peer, Principal, Transport } from "./origin.ts";
 import type { Watches } from "./watch.ts";
 
 /** What handlers and middleware know about a call besides its params. */
-export interface Context {
+export interface Context<Progress = unknown> {
   readonly id: Id | undefined;
   readonly method: string;
   /** Aborts when the caller cancels, the call times out, or the connection breaks. */
@@ -22,7 +22,7 @@ export interface Context {
   readonly transport: Transport;
   readonly log: Log;
   /** Reports progress to the caller; dropped if the wire cannot carry it. */
-  progress(value: unknown): void;
+  progress(value: Progress): void;
   /** Sends the caller a notification; false if the wire cannot carry one. */
   notify(method: string, params?: Params): boolean;
   /** Why the call was answered before its handler finished: it timed out, was cancelled, or its connection broke. */

@@ -1,5 +1,6 @@
 import type { AccessRule } from "./access.ts";
 import type { ErrorCode, RpcError } from "./errors.ts";
+import type { ReceivedMember, Values } from "./json-value.ts";
 import type { OutputOf, Schema } from "./standard-schema.ts";
 
 /** Key of the types by which a method is called; no value is ever stored under it. */
@@ -10,6 +11,7 @@ export interface CallTypes {
   readonly params: unknown;
   readonly result: unknown;
   readonly errors: unknown;
+  readonly progress?: unknown;
 }
 
 export interface Callable<Types extends CallTypes = CallTypes> {
@@ -73,6 +75,8 @@ interface Description {
   readonly positional?: readonly string[];
   /** The errors that the handler may throw, by name; clients get their types. */
   readonly errors?: ErrorDefinitions;
+  /** Checks each progress report, which must not take time, and gives it a type. @default anything is reported */
+  readonly progress?: Schema;
   /** Checks the params before the handler runs; bad ones are refused with -32602. @default anything is accepted */
   readonly params?: Schema;
   /** Who may call it; for other callers it does not exist. @default everyone */
@@ -96,15 +100,16 @@ export interface StreamDefinition extends Description {
 type StandardCode = (typeof ErrorCode)[keyof typeof ErrorCode];
 
 /** The JSON-RPC errors that a call can fail with: those its method declares, and the standard ones. */
-export type DeclaredErrors<Errors> =
+export type DeclaredErrors<Errors, V extends Values = "json"> =
   | {
       [Name in keyof Errors]: Errors[Name] extends { readonly code: infer Code extends number }
         ? RpcError<
             Code,
             Errors[Name] extends { readonly data: infer Data extends Schema }
-              ? OutputOf<Data>
-              : undefined
+              ? ReceivedMember<OutputOf<Data>, V>
+              : undefined,
+            Name & string
           >
         : never;
     }[keyof Errors]
-  | RpcError<StandardCode>;
+  | RpcError<StandardCode, unknown, "">;

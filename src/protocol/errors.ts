@@ -27,7 +27,12 @@ export interface RpcErrorOptions {
   readonly status?: number;
   /** HTTP headers to send with that status. */
   readonly headers?: Readonly<Record<string, string>>;
+  /** The name under which its method declares it; null if it does not. Never sent. @default unknown */
+  readonly declared?: string | null | undefined;
 }
+
+/** Key of the names by which an error is narrowed; no value is ever stored under it. */
+declare const errorName: unique symbol;
 
 /** Members of an error that are logged and never sent. */
 export interface Undisclosed {
@@ -50,14 +55,17 @@ export interface Undisclosed {
  * });
  * ```
  */
-export class RpcError<Code extends number = number, Data = unknown>
+export class RpcError<Code extends number = number, Data = unknown, Name extends string = string>
   extends Error
   implements ErrorObject
 {
+  declare readonly [errorName]?: Name;
   readonly code: Code;
   readonly data: Data;
   readonly status: number | undefined;
   readonly headers: Readonly<Record<string, string>> | undefined;
+  /** The name under which its method declares it; null if it does not, undefined if only its server knows. */
+  readonly declared: string | null | undefined;
 
   constructor(code: Code, message: string, data?: Data, options: RpcErrorOptions = {}) {
     super(message, options);
@@ -67,6 +75,7 @@ export class RpcError<Code extends number = number, Data = unknown>
     this.data = data as Data;
     this.status = options.status;
     this.headers = options.headers;
+    this.declared = options.declared;
   }
 }
 
@@ -116,8 +125,20 @@ export function invalidParams(details: string): RpcError<-32602, { details: stri
   return new RpcError(ErrorCode.InvalidParams, "Invalid params", { details });
 }
 
+/** The names that an error of this type can have. */
+type NameOfError<Thrown> = unknown extends Thrown
+  ? string
+  : Thrown extends RpcError<number, unknown, infer Name>
+    ? Exclude<Name, "">
+    : never;
+
+type ErrorNamed<Thrown, Name extends string> = unknown extends Thrown
+  ? RpcError<number, unknown, Name>
+  : Extract<Thrown, RpcError<number, unknown, Name>>;
+
 /**
- * Whether something is an `RpcError`, optionally with this code.
+ * Whether something is an `RpcError`, optionally with this code, or declared under this name. Clients know names only
+ * by `contractOptions`; for an error of another client a name throws a `TypeError`.
  * @example
  * ```ts
  * import { ErrorCode, isRpcError } from "callwire";
@@ -134,9 +155,19 @@ export function isRpcError<Code extends number>(
   error: unknown,
   code: Code,
 ): error is RpcError<Code>;
+export function isRpcError<Thrown, Name extends NameOfError<Thrown>>(
+  error: Thrown,
+  name: Name,
+): error is Thrown & ErrorNamed<Thrown, Name>;
 export function isRpcError(error: unknown): error is RpcError;
-export function isRpcError(error: unknown, code?: number): boolean {
-  return error instanceof RpcError && (code === undefined || error.code === code);
+export function isRpcError(error: unknown, which?: number | string): boolean {
+  if (!(error instanceof RpcError)) return false;
+  if (typeof which !== "string") return which === undefined || error.code === which;
+  if (error.declared === undefined && error instanceof RemoteError) {
+    const sentence = `whether the error ${error.code} is ${which} is unknown: use contractOptions, or compare codes`;
+    throw new TypeError(sentence, { cause: error });
+  }
+  return error.declared === which;
 }
 
 /** What failed locally or on the connection. The codes are stable. */

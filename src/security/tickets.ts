@@ -35,7 +35,7 @@ const bad = unauthenticated("a ticket that is not valid any more");
  * import { webSocketLink } from "callwire/ws";
  *
  * // In the page; the server has the method `ticket`.
- * const ticket = String(await client.call("ticket"));
+ * const ticket = await client.call<string>("ticket");
  * const link = webSocketLink("/rpc", { protocols: ticketProtocols(ticket), reconnect: false });
  * ```
  */

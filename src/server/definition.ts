@@ -1,6 +1,8 @@
 import { checkRule } from "../protocol/access.ts";
+import type { Context } from "../protocol/context.ts";
 import type { ErrorDefinitions, MethodDefinition, StreamDefinition } from "../protocol/contract.ts";
 import { RpcError } from "../protocol/errors.ts";
+import type { Schema } from "../protocol/standard-schema.ts";
 import { scalarType } from "./positional.ts";
 import { reportedIssues } from "./validate.ts";
 
@@ -12,7 +14,7 @@ export function checkDefinition(
   if (typeof definition !== "object" || definition === null) {
     throw new TypeError(`"${name}" has no definition; pass {} to declare nothing`);
   }
-  for (const member of ["params", "result", "item"] as const) {
+  for (const member of ["params", "result", "item", "progress"] as const) {
     checkSchema(definition[member], `"${name}": ${member}`);
   }
   const scalar = definition.params && scalarType(definition.params);
@@ -45,19 +47,31 @@ export function errorMakers(
   for (const [name, definition] of Object.entries(definitions)) {
     const message = definition.message ?? sentence(name);
     makers[name] = (data) => {
-      const checked = definition.data?.["~standard"].validate(data) ?? { value: data };
-      if (checked instanceof Promise) {
-        throw new TypeError(`the data of ${name} needs a schema that validates synchronously`);
-      }
-      if (checked.issues !== undefined) {
-        throw new TypeError(`the data of ${name} does not match its schema`, {
-          cause: reportedIssues(checked.issues),
-        });
-      }
-      return new RpcError(definition.code, message, checked.value);
+      const checked = checkedNow(definition.data, data, `data of ${name}`);
+      return new RpcError(definition.code, message, checked, { declared: name });
     };
   }
   return makers;
+}
+
+/** Reports progress that matches the schema; anything else is a fault of the handler, and is thrown. */
+export function checkProgress(context: Context, schema: Schema): void {
+  const report = context.progress.bind(context);
+  context.progress = (value) => report(checkedNow(schema, value, "progress"));
+}
+
+/** Validates a value that is needed at once. */
+function checkedNow(schema: Schema | undefined, value: unknown, what: string): unknown {
+  const checked = schema?.["~standard"].validate(value) ?? { value };
+  if (checked instanceof Promise) {
+    throw new TypeError(`the ${what} needs a schema that validates synchronously`);
+  }
+  if (checked.issues !== undefined) {
+    throw new TypeError(`the ${what} does not match its schema`, {
+      cause: reportedIssues(checked.issues),
+    });
+  }
+  return checked.value;
 }
 
 /** PROMPT_TOO_LONG reads "Prompt too long". */

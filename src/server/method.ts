@@ -18,8 +18,8 @@ import type { InputOf, OutputOf, Schema } from "../protocol/standard-schema.ts";
 export type ErrorMakers<E> = {
   readonly [Name in keyof E]: E[Name] extends { readonly code: infer Code extends number }
     ? E[Name] extends { readonly data: infer Data extends Schema }
-      ? (data: InputOf<Data>) => RpcError<Code, OutputOf<Data>>
-      : () => RpcError<Code, undefined>
+      ? (data: InputOf<Data>) => RpcError<Code, OutputOf<Data>, Name & string>
+      : () => RpcError<Code, undefined, Name & string>
     : never;
 };
 
@@ -33,17 +33,20 @@ type ErrorsOf<D> = D extends { readonly errors: infer E extends ErrorDefinitions
 type HandlerResult<D> = D extends { readonly result: infer S extends Schema }
   ? InputOf<S>
   : unknown;
+type HandlerProgress<D> = D extends { readonly progress: infer S extends Schema }
+  ? InputOf<S>
+  : unknown;
 type HandlerItem<D> = D extends { readonly item: infer S extends Schema } ? InputOf<S> : unknown;
 
 export type MethodHandler<D, Result = HandlerResult<D>> = (
   params: HandlerParams<D>,
-  call: Context,
+  call: Context<HandlerProgress<D>>,
   errors: ErrorMakers<ErrorsOf<D>>,
 ) => MaybePromise<Result>;
 
 export type StreamHandler<D, Item = HandlerItem<D>> = (
   params: HandlerParams<D>,
-  call: Context,
+  call: Context<HandlerProgress<D>>,
   errors: ErrorMakers<ErrorsOf<D>>,
 ) => AsyncIterable<Item> | Iterable<Item>;
 
@@ -81,17 +84,23 @@ type DeclaredItem<D, Item> = D extends { readonly item: infer S extends Schema }
   ? OutputOf<S>
   : Item;
 
+type DeclaredProgress<D> = D extends { readonly progress: infer S extends Schema }
+  ? OutputOf<S>
+  : unknown;
+
 /** The types that a caller sees of a method with this definition. */
 export interface MethodTypes<D, Result> extends CallTypes {
   readonly params: CallParams<D>;
   readonly result: Declared<D, Result>;
   readonly errors: ErrorsOf<D>;
+  readonly progress: DeclaredProgress<D>;
 }
 /** The types that a caller sees of a stream with this definition. */
 export interface StreamTypes<D, Item> extends CallTypes {
   readonly params: CallParams<D>;
   readonly result: StreamOf<DeclaredItem<D, Item>>;
   readonly errors: ErrorsOf<D>;
+  readonly progress: DeclaredProgress<D>;
 }
 
 /** Rejects a generator, which would answer with nothing; `any` and `never` are accepted. */
@@ -102,6 +111,16 @@ type AnswersOnce<Result> = [Result] extends [never]
     : [Result] extends [AsyncIterable<unknown> | Generator<unknown, unknown, never>]
       ? "a generator is the handler of a stream: use stream()"
       : unknown;
+
+/** Rejects errors whose code is any number: callers could not tell them apart. */
+type WithLiteralCodes<D> = D extends { readonly errors: infer E }
+  ? { readonly errors: { readonly [Name in keyof E]: LiteralCode<E[Name]> } }
+  : unknown;
+type LiteralCode<E> = E extends { readonly code: infer Code }
+  ? number extends Code
+    ? { readonly code: 'a code that is shared needs "as const" where it is defined' }
+    : unknown
+  : unknown;
 
 /**
  * Defines a method by its schemas; without a handler it is a contract for `implement`.
@@ -118,11 +137,11 @@ type AnswersOnce<Result> = [Result] extends [never]
  * ```
  */
 export function method<const D extends MethodDefinition, Result extends HandlerResult<D>>(
-  definition: D,
+  definition: D & WithLiteralCodes<D>,
   handler: MethodHandler<D, Result> & AnswersOnce<Result>,
 ): Method<MethodTypes<D, Result>, MethodHandler<D, Result>>;
 export function method<const D extends MethodDefinition>(
-  definition: D,
+  definition: D & WithLiteralCodes<D>,
 ): Method<MethodTypes<D, unknown>, undefined> & { readonly implementation?: MethodHandler<D> };
 export function method(definition: MethodDefinition, handler?: unknown): Method {
   return new Method("method", definition, handler);
@@ -145,11 +164,11 @@ export function method(definition: MethodDefinition, handler?: unknown): Method 
  * ```
  */
 export function stream<const D extends StreamDefinition, Item extends HandlerItem<D>>(
-  definition: D,
+  definition: D & WithLiteralCodes<D>,
   handler: StreamHandler<D, Item>,
 ): Method<StreamTypes<D, Item>, StreamHandler<D, Item>>;
 export function stream<const D extends StreamDefinition>(
-  definition: D,
+  definition: D & WithLiteralCodes<D>,
 ): Method<StreamTypes<D, unknown>, undefined> & { readonly implementation?: StreamHandler<D> };
 export function stream(definition: StreamDefinition, handler?: unknown): Method {
   return new Method("stream", definition, handler);

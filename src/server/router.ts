@@ -16,7 +16,7 @@ import {
   success,
 } from "../protocol/message.ts";
 import type { Schema } from "../protocol/standard-schema.ts";
-import { checkDefinition, errorMakers } from "./definition.ts";
+import { checkDefinition, checkProgress, errorMakers } from "./definition.ts";
 import { Method, type MethodHandler, type Methods, type StreamHandler } from "./method.ts";
 import { sendItems } from "./stream.ts";
 import { invalidParamsReply, paramsCheck, resultCheck } from "./validate.ts";
@@ -164,8 +164,10 @@ const anyParams: Schema = {
 
 function runOf(entry: Method, answersDirectly: boolean): Run {
   const { definition } = entry;
-  const invoke =
-    entry.kind === "stream" ? invokeStream(entry) : invokeMethod(entry, answersDirectly);
+  const invoke = withProgress(
+    definition.progress,
+    entry.kind === "stream" ? invokeStream(entry) : invokeMethod(entry, answersDirectly),
+  );
   const schema = definition.params ?? (definition.positional === undefined ? undefined : anyParams);
   const checked = schema === undefined ? invoke : withParams(schema, entry, invoke);
   // A stream lasts as long as it is read.
@@ -208,6 +210,14 @@ function invokeStream(entry: Method): Invoke {
     } catch (thrown) {
       return caught(thrown, context);
     }
+  };
+}
+
+function withProgress(schema: Schema | undefined, invoke: Invoke): Invoke {
+  if (schema === undefined) return invoke;
+  return (params, context) => {
+    checkProgress(context, schema);
+    return invoke(params, context);
   };
 }
 

@@ -2,7 +2,7 @@ import { type Context, createClient, failure, type Middleware, RpcError, success
 import { describe, expect, test } from "vitest";
 import { emptyStream, HandLink, parrot } from "./hand-link.ts";
 
-type Methods = { m: (value: string) => unknown };
+type Methods = { m: (value: string) => unknown; [name: string]: (...args: never[]) => unknown };
 
 describe("middleware", () => {
   test("sees a call in order on its way out, and in reverse on its way back", async () => {

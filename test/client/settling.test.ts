@@ -6,7 +6,8 @@ import { HandChannel, transport } from "../connection/hand-channel.ts";
 import { turn } from "../transports/contract-methods.ts";
 import { HandLink } from "./hand-link.ts";
 
-type Methods = Record<"a" | "b" | "c", () => Promise<unknown>>;
+type Methods = Record<"a" | "b" | "c", () => Promise<unknown>> &
+  Record<string, () => Promise<unknown>>;
 
 /** A client at the end of a wire whose other end is the test. */
 function overWire() {

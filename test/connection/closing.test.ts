@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { turn } from "../transports/contract-methods.ts";
 import { HandChannel, transport } from "./hand-channel.ts";
 
-type Any = Record<"c" | "d", () => Promise<unknown>>;
+type Any = Record<"c" | "d", () => Promise<unknown>> & Record<string, () => Promise<unknown>>;
 
 function open() {
   const channel = new HandChannel();

@@ -5,7 +5,7 @@ import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { turn } from "../transports/contract-methods.ts";
 import { HandChannel, transport } from "./hand-channel.ts";
 
-type Methods = Record<"a" | "b", () => Promise<unknown>>;
+type Methods = Record<"a" | "b", () => Promise<unknown>> & Record<string, () => Promise<unknown>>;
 
 /** A link to a server that the test is, which can be away. */
 function setUp(options: ReconnectOptions | boolean = {}, more: ClientOptions = {}) {

@@ -155,7 +155,7 @@ describe("declared errors", () => {
     TOO_MUCH: { code: 1003, message: "That is too much" },
     ROUNDED: { code: 1004, data: z.number().transform(Math.round) },
     SLOW: { code: 1005, data: z.number().refine(async () => true) },
-  };
+  } as const;
 
   function serverThatThrows(make: (makers: Record<string, (data?: unknown) => Error>) => Error) {
     const log = new RecordingLog();

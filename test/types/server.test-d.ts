@@ -102,10 +102,10 @@ test("declared errors are made with their codes and their data", () => {
   } as const;
   method({ errors }, (_, __, make) => {
     expectTypeOf(make.NOT_ENOUGH({ balance: 1 })).toEqualTypeOf<
-      RpcError<1001, { balance: number }>
+      RpcError<1001, { balance: number }, "NOT_ENOUGH">
     >();
-    expectTypeOf(make.ROUNDED("1")).toEqualTypeOf<RpcError<1002, number>>();
-    expectTypeOf(make.CLOSED()).toEqualTypeOf<RpcError<1003, undefined>>();
+    expectTypeOf(make.ROUNDED("1")).toEqualTypeOf<RpcError<1002, number, "ROUNDED">>();
+    expectTypeOf(make.CLOSED()).toEqualTypeOf<RpcError<1003, undefined, "CLOSED">>();
     // @ts-expect-error: the data is missing.
     make.NOT_ENOUGH();
     // @ts-expect-error: the data is of another type.
@@ -121,6 +121,41 @@ test("the codes of errors are literal without as const", () => {
   method({ errors: { CLOSED: { code: 1003 } } }, (_, __, make) => {
     expectTypeOf(make.CLOSED().code).toEqualTypeOf<1003>();
   });
+});
+
+test("errors that methods share keep their codes, or do not compile", () => {
+  const NOT_FOUND = { code: 1404, data: z.object({ id: z.string() }) } as const;
+  const find = method({ errors: { NOT_FOUND, GONE: { code: 1410 } } }, (_, __, make) => {
+    expectTypeOf(make.NOT_FOUND({ id: "1" }).code).toEqualTypeOf<1404>();
+    throw make.GONE();
+  });
+  method({ errors: { NOT_FOUND } });
+  stream({ errors: { NOT_FOUND } });
+  expectTypeOf(find).toExtend<Method>();
+
+  const WIDE = { code: 1404, data: z.object({ id: z.string() }) };
+  // @ts-expect-error: its code is any number, so that callers could not tell it from other errors.
+  method({ errors: { WIDE } }, () => 1);
+  // @ts-expect-error: so it is in a contract.
+  method({ errors: { WIDE } });
+  // @ts-expect-error: so it is in a stream.
+  stream({ errors: { WIDE } }, () => [1]);
+});
+
+test("progress is what its schema takes", () => {
+  method({ progress: z.object({ percent: z.coerce.number<string>() }) }, (_, call) => {
+    call.progress({ percent: "50" });
+    // @ts-expect-error: the schema takes a string.
+    call.progress({ percent: 50 });
+    expectTypeOf(call).toExtend<Context>();
+  });
+  stream({ progress: z.number(), item: z.string() }, async function* (_, call) {
+    call.progress(1);
+    // @ts-expect-error: progress is a number.
+    call.progress("1");
+    yield "a";
+  });
+  method({}, (_, call) => call.progress({ any: "thing" }));
 });
 
 test("a method without errors makes none", () => {
@@ -193,7 +228,7 @@ test("implement wants each handler of a contract, with its types", () => {
         expectTypeOf(a).toEqualTypeOf<number>();
         expectTypeOf(b).toEqualTypeOf<number>();
         expectTypeOf(call).toEqualTypeOf<Context>();
-        expectTypeOf(errors.OVERFLOW()).toEqualTypeOf<RpcError<1001, undefined>>();
+        expectTypeOf(errors.OVERFLOW()).toEqualTypeOf<RpcError<1001, undefined, "OVERFLOW">>();
         return a + b;
       },
     },

@@ -56,7 +56,7 @@ export function testCalls(wire: Wire): void {
         new RpcError(1001, "Refused", { reason: "because" }),
       );
       await expect(client.api.crash()).rejects.toEqual(new RpcError(-32603, "Internal error"));
-      await expect(client.call("no/such")).rejects.toMatchObject({
+      await expect(client.call<unknown>("no/such")).rejects.toMatchObject({
         code: ErrorCode.MethodNotFound,
       });
       await expect(client.call<unknown>("hold", { key: 1 })).rejects.toMatchObject({

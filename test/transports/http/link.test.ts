@@ -36,10 +36,12 @@ describe.each<[string, (url: string, options?: LinkOptions) => Link]>([
   ["the link of Node", httpLink],
   ["the link of everywhere else", fetchLink],
 ])("%s", (_, linkTo) => {
+  type Methods = Record<"a" | "b", () => unknown> & Record<string, () => unknown>;
+
   function clientOf(url: string, options?: LinkOptions) {
     const link = linkTo(url, options);
     onTestFinished(() => link.close());
-    return createClient<{ a(): unknown; b(): unknown }>(link);
+    return createClient<Methods>(link);
   }
 
   const call = (url: string, options?: LinkOptions) => clientOf(url, options).call("add", [2, 3]);
@@ -231,7 +233,7 @@ describe.each<[string, (url: string, options?: LinkOptions) => Link]>([
       const trace = { traceparent, tracestate: "a=b" };
       const link = linkTo(url);
       onTestFinished(() => link.close());
-      const client = createClient<{ a(): unknown; b(): unknown }>(link, {
+      const client = createClient<Methods>(link, {
         use: [(next) => (request, context) => next({ ...request, ...trace }, context)],
       }).with({ timeoutMs: 5000 });
       await client.call("m");

@@ -17,7 +17,11 @@ import { serve } from "../http/wire.ts";
 function clientOf(url: string, options: Parameters<typeof sseLink>[1] = {}) {
   const link = sseLink(url, options);
   onTestFinished(() => link.close());
-  return createClient<{ add(a: number, b: number): number; later(value: unknown): unknown }>(link);
+  return createClient<{
+    add(a: number, b: number): number;
+    later(value: unknown): unknown;
+    [name: string]: (...args: never[]) => unknown;
+  }>(link);
 }
 
 type Step = (request: IncomingMessage, response: ServerResponse) => void;
