@@ -10,11 +10,13 @@ import { type Log, plainLog } from "../protocol/log.ts";
 import { nextId, type Params, type Request } from "../protocol/message.ts";
 import type { Version } from "../protocol/parse.ts";
 import { Running } from "../protocol/running.ts";
+import type { AnyValueType } from "../protocol/value-types.ts";
 import { BatchCollector, type BatchingOptions, batching } from "./batching.ts";
 import type { AnyName, Api, CallArguments, CallOf, ItemOf, NameOf } from "./contract.ts";
 import { type CallOptions, OutgoingCall } from "./outgoing-call.ts";
 import { apiProxy } from "./proxy.ts";
 import { readItems, wholeResult } from "./result.ts";
+import type { RichCalls } from "./rich-calls.ts";
 import { runCall } from "./run-call.ts";
 
 export interface ClientOptions {
@@ -30,6 +32,13 @@ export interface ClientOptions {
   readonly idempotent?: readonly string[] | ((method: string) => boolean);
   /** The JSON-RPC version of the server. @default "2.0" */
   readonly version?: Version;
+  /**
+   * "rich" sends and receives `Date`, `bigint`, `Map`, `Set`, `URL`, `Uint8Array` and other values that JSON cannot
+   * express; needs a callwire server. @default "json"
+   */
+  readonly values?: "json" | "rich";
+  /** More types of rich values, the same as on the server. @default none */
+  readonly types?: readonly AnyValueType[];
   /** Where the client logs what its callers cannot see. @default warnings and errors to the console */
   readonly log?: Log;
   /** Measures time-outs; for tests. @default the system clock */
@@ -51,6 +60,7 @@ export class Client<M = any> implements AsyncDisposable {
   readonly #handle: Handle;
   readonly #running: Running;
   readonly #isIdempotent: (method: string) => boolean;
+  readonly #rich: Promise<RichCalls> | undefined;
 
   constructor(
     link: Link,
@@ -60,6 +70,11 @@ export class Client<M = any> implements AsyncDisposable {
   ) {
     checkTimeout(options.timeoutMs);
     checkTimeout(defaults.timeoutMs);
+    if (options.values === "rich") {
+      this.#rich = import("./rich-calls.ts").then(({ RichCalls }) => new RichCalls(options));
+      // Each call fails with the reason.
+      this.#rich.catch(() => {});
+    }
     this.#options = options;
     this.#defaults = defaults;
     this.#link = link;
@@ -235,6 +250,7 @@ export class Client<M = any> implements AsyncDisposable {
       options.idempotent ?? this.#isIdempotent(method),
       this.#options.log ?? plainLog,
       this.#running.clock,
+      this.#rich,
     );
   }
 }

@@ -4,9 +4,10 @@ import { WireError } from "../protocol/errors.ts";
 import { ItemQueue } from "../protocol/item-queue.ts";
 import type { Outgoing } from "../protocol/link.ts";
 import type { Log } from "../protocol/log.ts";
-import type { Id, Request } from "../protocol/message.ts";
+import type { Id, Request, TypedPaths } from "../protocol/message.ts";
 import { type Peer, type Transport, unreachablePeer } from "../protocol/origin.ts";
 import type { TimedCall } from "../protocol/running.ts";
+import type { RichCalls } from "./rich-calls.ts";
 
 export interface CallOptions {
   /** Cancels the call, also on the server. */
@@ -40,6 +41,10 @@ export class OutgoingCall implements Outgoing, TimedCall, Context {
   readonly log: Log;
   readonly timeoutMs: number | undefined;
   readonly idempotent: boolean;
+  /** Set if the client has rich values. */
+  readonly rich: Promise<RichCalls> | undefined;
+  /** Set by it; throws if the types do not fit. */
+  decode: ((json: unknown, types: TypedPaths) => unknown) | undefined = undefined;
   cancel: ((error: WireError) => void) | undefined = undefined;
   prev: TimedCall | undefined = undefined;
   next: TimedCall | undefined = undefined;
@@ -65,6 +70,7 @@ export class OutgoingCall implements Outgoing, TimedCall, Context {
     idempotent: boolean,
     log: Log,
     clock: Clock,
+    rich?: Promise<RichCalls>,
   ) {
     this.request = request;
     this.options = options;
@@ -72,6 +78,7 @@ export class OutgoingCall implements Outgoing, TimedCall, Context {
     this.idempotent = idempotent;
     this.log = log;
     this.#clock = clock;
+    this.rich = rich;
   }
 
   get id(): Id | undefined {
@@ -114,7 +121,12 @@ export class OutgoingCall implements Outgoing, TimedCall, Context {
     return this.#items !== undefined;
   }
 
-  item(value: unknown, give: (count: number) => void): Promise<void> | undefined {
+  item(
+    json: unknown,
+    give: (count: number) => void,
+    types?: TypedPaths,
+  ): Promise<void> | undefined {
+    const value = this.#decoded(json, types);
     // It will not be read, and the other calls of a batch must not wait for it.
     if (this.failed) return undefined;
     this.streamed = true;
@@ -135,7 +147,8 @@ export class OutgoingCall implements Outgoing, TimedCall, Context {
     return new WireError("BAD_REPLY", `${this.method} streams; read it with client.stream`);
   }
 
-  progress(value: unknown): void {
+  progress(json: unknown, types?: TypedPaths): void {
+    const value = this.#decoded(json, types);
     if (this.failed) return;
     if (this.dueAt) this.dueAt = this.#clock.elapsed() + (this.timeoutMs as number);
     this.#tell(() => this.options.onProgress?.(value));
@@ -164,6 +177,17 @@ export class OutgoingCall implements Outgoing, TimedCall, Context {
     const hint = this.streams ? "; it streams: iterate over it" : "";
     const seconds = (this.timeoutMs as number) / 1000;
     this.fail(new WireError("TIMEOUT", `${this.method} did not answer within ${seconds} s${hint}`));
+  }
+
+  /** A value whose types do not fit fails the call. */
+  #decoded(json: unknown, types: TypedPaths | undefined): unknown {
+    if (!types || !this.decode) return json;
+    try {
+      return this.decode(json, types);
+    } catch (error) {
+      this.fail(error as WireError);
+      return undefined;
+    }
   }
 
   /** A listener that throws must not stop later messages. */

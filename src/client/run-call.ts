@@ -42,7 +42,10 @@ export function runCall(
     options.within?.signal.addEventListener("abort", abort, { once: true });
     running.enter(call, call.timeoutMs);
     try {
-      Promise.resolve(handle(call.request, call)).then((reply) => {
+      const replied = call.rich
+        ? call.rich.then((rich) => rich.run(call, handle))
+        : handle(call.request, call);
+      Promise.resolve(replied).then((reply) => {
         done();
         resolve(reply);
       }, fail);
