@@ -7,7 +7,10 @@ import { base64, fromBase64 } from "./base64.ts";
  * import { createServer, type ValueType } from "callwire";
  *
  * class Money {
- *   constructor(readonly cents: number) {}
+ *   readonly cents: number;
+ *   constructor(cents: number) {
+ *     this.cents = cents;
+ *   }
  * }
  * const money: ValueType<Money> = {
  *   name: "money",
