@@ -60,7 +60,7 @@ export class Client<M = any> implements AsyncDisposable {
   readonly #handle: Handle;
   readonly #running: Running;
   readonly #isIdempotent: (method: string) => boolean;
-  readonly #rich: Promise<RichCalls> | undefined;
+  #rich: RichCalls | Promise<RichCalls> | undefined;
 
   constructor(
     link: Link,
@@ -71,9 +71,13 @@ export class Client<M = any> implements AsyncDisposable {
     checkTimeout(options.timeoutMs);
     checkTimeout(defaults.timeoutMs);
     if (options.values === "rich") {
-      this.#rich = import("./rich-calls.ts").then(({ RichCalls }) => new RichCalls(options));
+      const loading = import("./rich-calls.ts").then(({ RichCalls }) => {
+        this.#rich = new RichCalls(options);
+        return this.#rich;
+      });
       // Each call fails with the reason.
-      this.#rich.catch(() => {});
+      loading.catch(() => {});
+      this.#rich = loading;
     }
     this.#options = options;
     this.#defaults = defaults;

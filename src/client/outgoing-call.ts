@@ -41,10 +41,8 @@ export class OutgoingCall implements Outgoing, TimedCall, Context {
   readonly log: Log;
   readonly timeoutMs: number | undefined;
   readonly idempotent: boolean;
-  /** Set if the client has rich values. */
-  readonly rich: Promise<RichCalls> | undefined;
-  /** Set by it; throws if the types do not fit. */
-  decode: ((json: unknown, types: TypedPaths) => unknown) | undefined = undefined;
+  /** Set if the client has rich values; loaded when the call is sent. */
+  rich: RichCalls | Promise<RichCalls> | undefined;
   cancel: ((error: WireError) => void) | undefined = undefined;
   prev: TimedCall | undefined = undefined;
   next: TimedCall | undefined = undefined;
@@ -70,7 +68,7 @@ export class OutgoingCall implements Outgoing, TimedCall, Context {
     idempotent: boolean,
     log: Log,
     clock: Clock,
-    rich?: Promise<RichCalls>,
+    rich?: RichCalls | Promise<RichCalls>,
   ) {
     this.request = request;
     this.options = options;
@@ -126,7 +124,7 @@ export class OutgoingCall implements Outgoing, TimedCall, Context {
     give: (count: number) => void,
     types?: TypedPaths,
   ): Promise<void> | undefined {
-    const value = this.#decoded(json, types);
+    const value = this.#received(json, types);
     // It will not be read, and the other calls of a batch must not wait for it.
     if (this.failed) return undefined;
     this.streamed = true;
@@ -148,7 +146,7 @@ export class OutgoingCall implements Outgoing, TimedCall, Context {
   }
 
   progress(json: unknown, types?: TypedPaths): void {
-    const value = this.#decoded(json, types);
+    const value = this.#received(json, types);
     if (this.failed) return;
     if (this.dueAt) this.dueAt = this.#clock.elapsed() + (this.timeoutMs as number);
     this.#tell(() => this.options.onProgress?.(value));
@@ -179,11 +177,15 @@ export class OutgoingCall implements Outgoing, TimedCall, Context {
     this.fail(new WireError("TIMEOUT", `${this.method} did not answer within ${seconds} s${hint}`));
   }
 
-  /** A value whose types do not fit fails the call. */
-  #decoded(json: unknown, types: TypedPaths | undefined): unknown {
-    if (!types || !this.decode) return json;
+  /** A value of the server, as the caller wants it; throws if its types do not fit. */
+  decoded(json: unknown, types: TypedPaths | undefined): unknown {
+    return types && this.rich ? (this.rich as RichCalls).decode(json, types) : json;
+  }
+
+  /** The same for what comes before the reply: it fails the call. */
+  #received(json: unknown, types: TypedPaths | undefined): unknown {
     try {
-      return this.decode(json, types);
+      return this.decoded(json, types);
     } catch (error) {
       this.fail(error as WireError);
       return undefined;

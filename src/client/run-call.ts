@@ -42,9 +42,14 @@ export function runCall(
     options.within?.signal.addEventListener("abort", abort, { once: true });
     running.enter(call, call.timeoutMs);
     try {
-      const replied = call.rich
-        ? call.rich.then((rich) => rich.run(call, handle))
-        : handle(call.request, call);
+      const { rich, request } = call;
+      const replied =
+        rich instanceof Promise
+          ? rich.then((loaded) => {
+              call.rich = loaded;
+              return handle(loaded.encode(request), call);
+            })
+          : handle(rich ? rich.encode(request) : request, call);
       Promise.resolve(replied).then((reply) => {
         done();
         resolve(reply);

@@ -117,7 +117,7 @@ class Client:
             request["id"] = id
 ${
   rich
-    ? `        types: Dict[str, str] = {}
+    ? `        types: Dict[str, List[str]] = {}
         if "params" in request:
             request["params"] = _encoded(params, form or {}, "", types)
         request["types"] = types

@@ -2,10 +2,10 @@
 export type Id = string | number | null;
 
 /**
- * The types of values that JSON cannot express, by their paths (JSON Pointers) in the params, the result or the data of
- * the error: `{ "/at": "date" }`.
+ * The values that JSON cannot express, as paths (JSON Pointers) in the params, the result or the data of the error, by
+ * the names of their types: `{ "date": ["/at"] }`.
  */
-export type TypedPaths = { readonly [path: string]: string };
+export type TypedPaths = { readonly [type: string]: readonly string[] };
 
 /** Arguments by position or by name. */
 export type Params = readonly unknown[] | { readonly [name: string]: unknown };

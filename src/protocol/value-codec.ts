@@ -15,6 +15,9 @@ export class TypedJson {
 
 type Container = Record<string, unknown>;
 
+/** Types whose JSON is a single string or null, so that no path leads into it. */
+const leaves = new Set(["date", "bigint", "number", "undefined", "url", "bytes", "buffer"]);
+
 /** Turns rich values into JSON and the types that go with it, and back. */
 export class ValueCodec {
   readonly #forms = new Map<string, Form>(Object.entries(builtIns));
@@ -49,38 +52,87 @@ export class ValueCodec {
   /** A copy of the JSON with its rich values. Throws a TypeError if the types do not fit. */
   decode(json: unknown, types: unknown): unknown {
     if (!isEnvelope(types)) throw new TypeError('the member "types" must be an object');
-    const named = types as Record<string, string>;
-    const paths = Object.keys(named);
-    if (paths.length === 0) return json;
-    if (paths.length > this.#most) throw new TypeError(`more than ${this.#most} values have types`);
-    // Every path begins with an empty step, so the value itself is replaced like any part of it.
-    const root: Container = { "": json };
-    const copies = new Set<unknown>();
-    // Nested values have longer paths and come first, whatever order other programs wrote them in.
-    for (const path of paths.sort((a, b) => b.length - a.length)) {
-      const name = named[path] as string;
-      try {
-        const form = this.#forms.get(name) as Form;
-        const steps = path.split("/").map(unescaped);
-        const last = steps.pop() as string;
-        const parent = steps.reduce((at, step) => ownCopy(at, step, copies), root);
-        parent[last] = form.fromJson(ownMember(parent, last));
-      } catch (cause) {
-        throw new TypeError(`there is no ${shown(name)} at ${shown(path)}`, { cause });
+    const decoding = new Decoding(json);
+    const nesting: (readonly [path: string, name: string, form: Form])[] = [];
+    let count = 0;
+    for (const [name, paths] of Object.entries(types)) {
+      const form = this.#forms.get(name);
+      if (form === undefined || !Array.isArray(paths)) {
+        throw new TypeError(`the type ${shown(name)} is unknown, or has no array of paths`);
+      }
+      count += paths.length;
+      if (count > this.#most) throw new TypeError(`more than ${this.#most} values have types`);
+      const isLeaf = leaves.has(name);
+      for (const path of paths) {
+        if (isLeaf) decoding.replace(path, name, form);
+        else nesting.push([path, name, form]);
       }
     }
-    return root[""];
+    // What is nested has a longer path and comes first, whatever order other programs wrote it in.
+    nesting.sort(([a], [b]) => b.length - a.length);
+    for (const [path, name, form] of nesting) decoding.replace(path, name, form);
+    return decoding.json;
+  }
+}
+
+/** JSON on its way to one value. */
+class Decoding {
+  /** Every path begins with an empty step, so the value itself is replaced like any part of it. */
+  readonly #root: Container;
+  /** Copies of the arrays and objects that have rich values, by their paths. */
+  readonly #copies = new Map<string, Container>();
+
+  constructor(json: unknown) {
+    this.#root = { "": json };
+  }
+
+  get json(): unknown {
+    return this.#root[""];
+  }
+
+  replace(path: unknown, name: string, form: Form): void {
+    try {
+      must(typeof path === "string");
+      const end = (path as string).lastIndexOf("/");
+      const parent = this.#container((path as string).slice(0, Math.max(0, end)), end);
+      const key = unescaped((path as string).slice(end + 1));
+      parent[key] = form.fromJson(ownMember(parent, key));
+    } catch (cause) {
+      throw new TypeError(`there is no ${shown(name)} at ${shown(path)}`, { cause });
+    }
+  }
+
+  /** The copy of what stands at a path; the root if the path of its member has no slash. */
+  #container(path: string, end: number): Container {
+    if (end === -1) return this.#root;
+    const known = this.#copies.get(path);
+    if (known !== undefined) return known;
+    const before = path.lastIndexOf("/");
+    const parent = this.#container(path.slice(0, Math.max(0, before)), before);
+    const key = unescaped(path.slice(before + 1));
+    const member = ownMember(parent, key) as Container;
+    const isArray = Array.isArray(member);
+    must(isArray || Object.getPrototypeOf(member) === Object.prototype);
+    const copy = (isArray ? member.slice() : { ...member }) as Container;
+    parent[key] = copy;
+    this.#copies.set(path, copy);
+    return copy;
   }
 }
 
 /** One value on its way to JSON. */
 class Encoding {
-  types: Record<string, string> | undefined;
+  types: Record<string, string[]> | undefined;
   readonly #forms: ReadonlyMap<string, Form>;
   readonly #own: readonly AnyValueType[];
-  readonly #path: (string | number)[] = [];
-  /** The objects around the current one. */
+  /** The objects around the current value. */
   readonly #around: object[] = [];
+  /** The keys that lead to the current value. */
+  readonly #keys: (string | number)[] = [];
+  /** The paths of the first keys, as far as they were needed: most paths differ in their end only. */
+  readonly #paths: (string | undefined)[] = [""];
+  /** The path that was noted last. */
+  #noted: string | undefined;
 
   constructor(forms: ReadonlyMap<string, Form>, own: readonly AnyValueType[]) {
     this.#forms = forms;
@@ -105,6 +157,8 @@ class Encoding {
   }
 
   #object(value: object): unknown {
+    // The most common of all, and nothing is nested in it.
+    if (value instanceof Date && this.#own.length === 0) return this.#typed("date", value);
     if (this.#around.includes(value)) throw new TypeError("a value contains itself");
     this.#around.push(value);
     const json = this.#json(value);
@@ -115,54 +169,72 @@ class Encoding {
   #json(value: object): unknown {
     for (const type of this.#own) if (type.test(value)) return this.#typed(type.name, value);
     if (Array.isArray(value)) return this.#array(value);
-    const name = builtInOf(value);
+    const isPlain = Object.getPrototypeOf(value) === Object.prototype;
+    const name = isPlain ? undefined : builtInOf(value);
     if (name !== undefined) return this.#typed(name, value);
     const { toJSON } = value as { toJSON?: unknown };
     if (typeof toJSON !== "function") return this.#members(value);
-    return this.encode(toJSON.call(value, `${this.#path.at(-1) ?? ""}`));
+    return this.encode(toJSON.call(value, `${this.#keys.at(-1) ?? ""}`));
   }
 
   #array(array: readonly unknown[]): readonly unknown[] {
     let copy: unknown[] | undefined;
-    const depth = this.#path.length;
+    const depth = this.#keys.length;
     for (let i = 0; i < array.length; i++) {
-      this.#path[depth] = i;
       const member = array[i];
-      const json = this.encode(member);
+      const json = this.#member(depth, i, member);
       if (json === member) continue;
       copy ??= array.slice();
       copy[i] = json;
     }
-    this.#path.length = depth;
+    this.#keys.length = depth;
     return copy ?? array;
   }
 
   #members(object: object): object {
     let copy: Container | undefined;
-    const depth = this.#path.length;
+    const depth = this.#keys.length;
     for (const key of Object.keys(object)) {
       const member = (object as Container)[key];
       // JSON leaves out undefined members, and no peer takes a path through this name.
       if (member === undefined || key === "__proto__") continue;
-      this.#path[depth] = key;
-      const json = this.encode(member);
+      const json = this.#member(depth, key, member);
       if (json === member) continue;
       copy ??= { ...object };
       copy[key] = json;
     }
-    this.#path.length = depth;
+    this.#keys.length = depth;
     return copy ?? object;
+  }
+
+  #member(depth: number, key: string | number, member: unknown): unknown {
+    if (typeof member === "string" || typeof member === "boolean") return member;
+    this.#keys[depth] = key;
+    this.#paths[depth + 1] = undefined;
+    return this.encode(member);
   }
 
   #typed(name: string, value: unknown): unknown {
     const json = this.encode(this.#forms.get(name)?.toJson(value));
-    const path = this.#path.map((step) => `/${escaped(step)}`).join("");
-    this.types ??= {};
-    if (Object.hasOwn(this.types, path)) {
+    const path = this.#path(this.#keys.length);
+    if (path === this.#noted) {
       throw new TypeError(`toJson of the value type "${name}" must not return a rich value`);
     }
-    this.types[path] = name;
+    this.#noted = path;
+    this.types ??= {};
+    const paths = this.types[name];
+    if (paths === undefined) this.types[name] = [path];
+    else paths.push(path);
     return json;
+  }
+
+  #path(depth: number): string {
+    const known = this.#paths[depth];
+    if (known !== undefined) return known;
+    const key = this.#keys[depth - 1] as string | number;
+    const path = `${this.#path(depth - 1)}/${typeof key === "number" ? key : escaped(key)}`;
+    this.#paths[depth] = path;
+    return path;
   }
 }
 
@@ -173,27 +245,18 @@ function ownMember(at: Container, key: string): unknown {
   return at[key];
 }
 
-/** The same if it is an array or an object, replaced by a copy that may be changed. */
-function ownCopy(at: Container, key: string, copies: Set<unknown>): Container {
-  const member = ownMember(at, key) as Container;
-  if (copies.has(member)) return member;
-  const isArray = Array.isArray(member);
-  must(isArray || Object.getPrototypeOf(member) === Object.prototype);
-  const copy = (isArray ? member.slice() : { ...member }) as Container;
-  copies.add(copy);
-  at[key] = copy;
-  return copy;
-}
-
 /** The steps of a path are written as in a JSON Pointer (RFC 6901). */
-function escaped(step: string | number): string | number {
-  return typeof step === "number" ? step : step.replaceAll("~", "~0").replaceAll("/", "~1");
+function escaped(step: string): string {
+  return /[~/]/.test(step) ? step.replaceAll("~", "~0").replaceAll("/", "~1") : step;
 }
 
 function unescaped(step: string): string {
+  if (!step.includes("~")) return step;
+  // With two forms of one step, a value could be copied twice.
+  must(!/~(?![01])/.test(step));
   return step.replaceAll("~1", "/").replaceAll("~0", "~");
 }
 
 function shown(value: unknown): string {
-  return JSON.stringify(value).slice(0, 100);
+  return `${JSON.stringify(value)}`.slice(0, 100);
 }

@@ -47,7 +47,7 @@ const isoDate = /^(?:[+-]\d\d)?\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]
 export const builtIns: Readonly<Record<string, Form>> = {
   date: {
     // Null for an invalid date, as JSON.stringify writes it.
-    toJson: (date: Date) => date.toJSON(),
+    toJson: (date: Date) => (Number.isNaN(date.getTime()) ? null : date.toISOString()),
     fromJson(json) {
       if (json === null) return new Date(Number.NaN);
       const date = new Date(matching(json, isoDate));

@@ -42,7 +42,10 @@ test(`${inputs} messages with made-up types are answered, and none pollutes a pr
   const codes = new Map<unknown, number>();
   for (let i = 0; i < inputs; i++) {
     const types = Object.fromEntries(
-      Array.from({ length: below(4) }, () => [path(), below(20) === 0 ? one(leaves) : one(names)]),
+      Array.from({ length: below(4) }, () => [
+        one(names),
+        below(20) === 0 ? one(leaves) : Array.from({ length: below(3) }, path),
+      ]),
     );
     const request = { jsonrpc: "2.0", method: "echo", params: [json(3)], id: 1, types };
     const { error } = JSON.parse(server.receive(JSON.stringify(request)) as string);

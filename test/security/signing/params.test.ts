@@ -114,7 +114,7 @@ describe("rich values", () => {
     const api = createClient(link, { values: "rich", use: [signParams({ key })] });
     const params = { at: new Date(0), size: 5n };
     expect(await api.call("transfer", params)).toEqual(params);
-    forge = (text) => text.replace('"/size":"bigint"', '"/size":"url"');
+    forge = (text) => text.replace('"bigint":["/size"]', '"url":["/size"]');
     await expect(api.call("transfer", params)).rejects.toMatchObject({
       data: { reason: "signature-invalid" },
     });
