@@ -88,7 +88,8 @@ export function requestText(request: Request): string {
     }
   }
   if (id !== undefined) text += `,"id":${idText(id)}`;
-  return request.types === undefined ? `${text}}` : typedText(`${text}}`, request.types);
+  if (request.types !== undefined) text += `,"types":${JSON.stringify(request.types)}`;
+  return `${text}}`;
 }
 
 /** A message with the types of its rich values. */

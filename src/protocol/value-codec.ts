@@ -23,6 +23,8 @@ export class ValueCodec {
   readonly #forms = new Map<string, Form>(Object.entries(builtIns));
   readonly #own: readonly AnyValueType[];
   readonly #most: number;
+  /** Most values have nothing rich, and then nothing needs to be allocated for them. */
+  #spare: Encoding | undefined;
 
   /** `most` is the limit of rich values in what is decoded. */
   constructor(own: readonly AnyValueType[] = [], most = 5000) {
@@ -39,9 +41,13 @@ export class ValueCodec {
   /** Undefined if JSON can express the value as it is. */
   encode(value: unknown): TypedJson | undefined {
     if (typeof value === "string" || typeof value === "boolean") return undefined;
-    const encoding = new Encoding(this.#forms, this.#own);
+    // Taken away meanwhile, because a type of the user's may encode something itself.
+    const encoding = this.#spare ?? new Encoding(this.#forms, this.#own);
+    this.#spare = undefined;
     const json = encoding.encode(value);
-    return encoding.types && new TypedJson(json, encoding.types);
+    const types = encoding.takeTypes();
+    this.#spare = encoding;
+    return types && new TypedJson(json, types);
   }
 
   /** The members `value` and `types` of a notification about a call. */
@@ -52,10 +58,13 @@ export class ValueCodec {
   /** A copy of the JSON with its rich values. Throws a TypeError if the types do not fit. */
   decode(json: unknown, types: unknown): unknown {
     if (!isEnvelope(types)) throw new TypeError('the member "types" must be an object');
+    const names = Object.keys(types);
+    if (names.length === 0) return json;
     const decoding = new Decoding(json);
     const nesting: (readonly [path: string, name: string, form: Form])[] = [];
     let count = 0;
-    for (const [name, paths] of Object.entries(types)) {
+    for (const name of names) {
+      const paths = (types as Record<string, unknown>)[name];
       const form = this.#forms.get(name);
       if (form === undefined || !Array.isArray(paths)) {
         throw new TypeError(`the type ${shown(name)} is unknown, or has no array of paths`);
@@ -122,7 +131,7 @@ class Decoding {
 
 /** One value on its way to JSON. */
 class Encoding {
-  types: Record<string, string[]> | undefined;
+  #types: Record<string, string[]> | undefined;
   readonly #forms: ReadonlyMap<string, Form>;
   readonly #own: readonly AnyValueType[];
   /** The objects around the current value. */
@@ -137,6 +146,14 @@ class Encoding {
   constructor(forms: ReadonlyMap<string, Form>, own: readonly AnyValueType[]) {
     this.#forms = forms;
     this.#own = own;
+  }
+
+  /** The types that were found, before the next value is encoded. */
+  takeTypes(): TypedPaths | undefined {
+    const types = this.#types;
+    this.#types = undefined;
+    this.#noted = undefined;
+    return types;
   }
 
   /** Returns the value itself if nothing in it is rich. */
@@ -221,9 +238,9 @@ class Encoding {
       throw new TypeError(`toJson of the value type "${name}" must not return a rich value`);
     }
     this.#noted = path;
-    this.types ??= {};
-    const paths = this.types[name];
-    if (paths === undefined) this.types[name] = [path];
+    this.#types ??= {};
+    const paths = this.#types[name];
+    if (paths === undefined) this.#types[name] = [path];
     else paths.push(path);
     return json;
   }

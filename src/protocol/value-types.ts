@@ -50,6 +50,8 @@ export const builtIns: Readonly<Record<string, Form>> = {
     toJson: (date: Date) => (Number.isNaN(date.getTime()) ? null : date.toISOString()),
     fromJson(json) {
       if (json === null) return new Date(Number.NaN);
+      const ms = typeof json === "string" ? usualTime(json) : undefined;
+      if (ms !== undefined) return new Date(ms);
       const date = new Date(matching(json, isoDate));
       must(!Number.isNaN(date.getTime()));
       return date;
@@ -111,4 +113,33 @@ export function must(isRight: boolean): void {
 function matching(json: unknown, form: RegExp): string {
   must(typeof json === "string" && form.test(json));
   return json as string;
+}
+
+const zero = 0x30;
+/** What `toISOString` writes for most dates: "2026-11-18T05:00:00.123Z". */
+const usualForm = "0000-00-00T00:00:00.000Z";
+
+/** Reads that form faster than `Date` does; undefined for any other, and for days that not every month has. */
+function usualTime(text: string): number | undefined {
+  if (text.length !== usualForm.length) return undefined;
+  for (let i = 0; i < usualForm.length; i++) {
+    const form = usualForm.charCodeAt(i);
+    const code = text.charCodeAt(i);
+    if (form === zero ? !(code >= zero && code <= zero + 9) : code !== form) return undefined;
+  }
+  const year = digits(text, 0) * 100 + digits(text, 2);
+  const month = digits(text, 5);
+  const day = digits(text, 8);
+  const hour = digits(text, 11);
+  const minute = digits(text, 14);
+  const second = digits(text, 17);
+  const isUsual = year > 99 && month > 0 && month < 13 && day > 0 && day < 29;
+  if (!isUsual || hour > 23 || minute > 59 || second > 59) return undefined;
+  const ms = digits(text, 20) * 10 + text.charCodeAt(22) - zero;
+  return Date.UTC(year, month - 1, day, hour, minute, second, ms);
+}
+
+/** The number that two digits are. */
+function digits(text: string, at: number): number {
+  return (text.charCodeAt(at) - zero) * 10 + text.charCodeAt(at + 1) - zero;
 }
