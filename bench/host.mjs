@@ -9,6 +9,7 @@ const selfDriven = new Set([
   "mcp-client",
   "streams",
   "signing",
+  "values",
   "nats",
   "types",
 ]);

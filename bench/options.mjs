@@ -11,6 +11,7 @@ export const suiteNames = [
   "nats",
   "security",
   "signing",
+  "values",
   "observability",
   "mcp-http",
   "mcp-stdio",

@@ -49,6 +49,7 @@ export {
   type Reply,
   type Request,
   success,
+  type TypedPaths,
 } from "./protocol/message.ts";
 export { Origin, type Peer, type Principal, type Transport } from "./protocol/origin.ts";
 export type { OverloadOptions } from "./protocol/overload.ts";
@@ -57,6 +58,7 @@ export { printable, printableLines } from "./protocol/printable.ts";
 export type { Service } from "./protocol/service.ts";
 export type { Schema } from "./protocol/standard-schema.ts";
 export type { Tap } from "./protocol/tap.ts";
+export type { AnyValueType, ValueType } from "./protocol/value-types.ts";
 export type { DiscoverOptions } from "./server/discover.ts";
 export {
   implement,

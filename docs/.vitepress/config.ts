@@ -42,6 +42,7 @@ export default defineConfig({
         items: [
           { text: "Wires", link: "/wires" },
           { text: "Streams, progress and push", link: "/streaming" },
+          { text: "Rich values", link: "/values" },
           { text: "Errors", link: "/errors" },
           { text: "Limits", link: "/limits" },
         ],

@@ -11,6 +11,7 @@ import { type Log, plainLog } from "../protocol/log.ts";
 import { nextId, type Params, type Request } from "../protocol/message.ts";
 import type { Version } from "../protocol/parse.ts";
 import { Running } from "../protocol/running.ts";
+import type { AnyValueType } from "../protocol/value-types.ts";
 import { BatchCollector, type BatchingOptions, batching } from "./batching.ts";
 import type { Api, StreamResult } from "./contract.ts";
 import { type Idempotent, isIdempotent } from "./idempotent.ts";
@@ -18,6 +19,7 @@ import type { CallArguments, CallOf, ItemOf, Known, NameOf } from "./named-call.
 import { type CallOptions, OutgoingCall } from "./outgoing-call.ts";
 import { apiProxy } from "./proxy.ts";
 import { readItems, wholeResult } from "./result.ts";
+import type { RichCalls } from "./rich-calls.ts";
 import { runCall } from "./run-call.ts";
 
 declare const methodTypes: unique symbol;
@@ -36,13 +38,15 @@ export interface ClientOptions<M = any, V extends Values = "json"> {
   readonly separator?: string;
   /** Methods that may run twice, so that their calls may be sent again: names, or a function of the name. @default none */
   readonly idempotent?: Idempotent;
-  /**
-   * "rich" carries Date, bigint, Map, Set, URL, bytes and other values that JSON lacks; the types follow.
-   * @default "json"
-   */
-  readonly values?: V;
   /** The JSON-RPC version of the server. @default "2.0" */
   readonly version?: Version;
+  /**
+   * "rich" sends and receives `Date`, `bigint`, `Map`, `Set`, `URL`, `Uint8Array` and other values that JSON cannot
+   * express, and the types follow; needs a callwire server. @default "json"
+   */
+  readonly values?: V;
+  /** More types of rich values, the same as on the server. @default none */
+  readonly types?: readonly AnyValueType[];
   /** Where the client logs what its callers cannot see. @default warnings and errors to the console */
   readonly log?: Log;
   /** Measures time-outs; for tests. @default the system clock */
@@ -70,6 +74,7 @@ export class Client<M = any, V extends Values = ValuesOf<M>> implements AsyncDis
   readonly #handle: Handle;
   readonly #running: Running;
   readonly #isIdempotent: (method: string) => boolean;
+  #rich: RichCalls | Promise<RichCalls> | undefined;
 
   constructor(
     link: Link,
@@ -79,6 +84,15 @@ export class Client<M = any, V extends Values = ValuesOf<M>> implements AsyncDis
   ) {
     checkTimeout(options.timeoutMs);
     checkTimeout(defaults.timeoutMs);
+    if (options.values === "rich") {
+      const loading = import("./rich-calls.ts").then(({ RichCalls }) => {
+        this.#rich = new RichCalls(options);
+        return this.#rich;
+      });
+      // Each call fails with the reason.
+      loading.catch(() => {});
+      this.#rich = loading;
+    }
     this.#options = options;
     this.#defaults = defaults;
     this.#link = link;
@@ -253,6 +267,7 @@ export class Client<M = any, V extends Values = ValuesOf<M>> implements AsyncDis
       options.idempotent ?? this.#isIdempotent(method),
       this.#options.log ?? plainLog,
       this.#running.clock,
+      this.#rich,
     );
   }
 }

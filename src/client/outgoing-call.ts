@@ -4,9 +4,10 @@ import { WireError } from "../protocol/errors.ts";
 import { ItemQueue } from "../protocol/item-queue.ts";
 import type { Outgoing } from "../protocol/link.ts";
 import type { Log } from "../protocol/log.ts";
-import type { Id, Request } from "../protocol/message.ts";
+import type { Id, Request, TypedPaths } from "../protocol/message.ts";
 import { type Peer, type Transport, unreachablePeer } from "../protocol/origin.ts";
 import type { TimedCall } from "../protocol/running.ts";
+import type { RichCalls } from "./rich-calls.ts";
 
 export interface CallOptions<Progress = unknown> {
   /** Cancels the call, also on the server. */
@@ -40,6 +41,8 @@ export class OutgoingCall implements Outgoing, TimedCall, Context {
   readonly log: Log;
   readonly timeoutMs: number | undefined;
   readonly idempotent: boolean;
+  /** Set if the client has rich values; loaded when the call is sent. */
+  rich: RichCalls | Promise<RichCalls> | undefined;
   cancel: ((error: WireError) => void) | undefined = undefined;
   prev: TimedCall | undefined = undefined;
   next: TimedCall | undefined = undefined;
@@ -65,6 +68,7 @@ export class OutgoingCall implements Outgoing, TimedCall, Context {
     idempotent: boolean,
     log: Log,
     clock: Clock,
+    rich?: RichCalls | Promise<RichCalls>,
   ) {
     this.request = request;
     this.options = options;
@@ -72,6 +76,7 @@ export class OutgoingCall implements Outgoing, TimedCall, Context {
     this.idempotent = idempotent;
     this.log = log;
     this.#clock = clock;
+    this.rich = rich;
   }
 
   get id(): Id | undefined {
@@ -114,7 +119,12 @@ export class OutgoingCall implements Outgoing, TimedCall, Context {
     return this.#items !== undefined;
   }
 
-  item(value: unknown, give: (count: number) => void): Promise<void> | undefined {
+  item(
+    json: unknown,
+    give: (count: number) => void,
+    types?: TypedPaths,
+  ): Promise<void> | undefined {
+    const value = this.#received(json, types);
     // It will not be read, and the other calls of a batch must not wait for it.
     if (this.failed) return undefined;
     this.streamed = true;
@@ -135,7 +145,8 @@ export class OutgoingCall implements Outgoing, TimedCall, Context {
     return new WireError("BAD_REPLY", `${this.method} streams; read it with client.stream`);
   }
 
-  progress(value: unknown): void {
+  progress(json: unknown, types?: TypedPaths): void {
+    const value = this.#received(json, types);
     if (this.failed) return;
     if (this.dueAt) this.dueAt = this.#clock.elapsed() + (this.timeoutMs as number);
     this.#tell(() => this.options.onProgress?.(value));
@@ -164,6 +175,21 @@ export class OutgoingCall implements Outgoing, TimedCall, Context {
     const hint = this.streams ? "; it streams: iterate over it" : "";
     const seconds = (this.timeoutMs as number) / 1000;
     this.fail(new WireError("TIMEOUT", `${this.method} did not answer within ${seconds} s${hint}`));
+  }
+
+  /** A value of the server, as the caller wants it; throws if its types do not fit. */
+  decoded(json: unknown, types: TypedPaths | undefined): unknown {
+    return types && this.rich ? (this.rich as RichCalls).decode(json, types) : json;
+  }
+
+  /** The same for what comes before the reply: it fails the call. */
+  #received(json: unknown, types: TypedPaths | undefined): unknown {
+    try {
+      return this.decoded(json, types);
+    } catch (error) {
+      this.fail(error as WireError);
+      return undefined;
+    }
   }
 
   /** A listener that throws must not stop later messages. */

@@ -3,14 +3,17 @@ import type { Reply } from "../protocol/message.ts";
 import type { OutgoingCall } from "./outgoing-call.ts";
 
 /** The result of a reply; throws its error. */
-export function resultOf(reply: Reply | undefined): unknown {
-  if (reply?.error) throw RemoteError.from(reply.error);
-  return reply?.result;
+export function resultOf(reply: Reply | undefined, call: OutgoingCall): unknown {
+  if (!reply) return undefined;
+  const { result, error, types } = reply;
+  if (!error) return call.decoded(result, types);
+  const { code, message, data } = error;
+  throw RemoteError.from(types ? { code, message, data: call.decoded(data, types) } : error);
 }
 
 /** The same for a caller that wants only the result; throws if items came instead, which would be lost silently. */
 export function wholeResult(reply: Reply | undefined, call: OutgoingCall): unknown {
-  const result = resultOf(reply);
+  const result = resultOf(reply, call);
   if (result == null && call.streamed && !call.read) throw call.mistaken();
   return result;
 }
@@ -36,7 +39,7 @@ export function readItems(call: OutgoingCall, reply: Promise<Reply | undefined>)
         else await items.arrival();
       }
       if (left) return;
-      const result = resultOf(await reply);
+      const result = resultOf(await reply, call);
       if (!call.streamed && result != null) {
         const sentence = `${call.method} does not stream; call it with client.call`;
         throw new WireError("BAD_REPLY", sentence);

@@ -42,7 +42,15 @@ export function runCall(
     options.within?.signal.addEventListener("abort", abort, { once: true });
     running.enter(call, call.timeoutMs);
     try {
-      Promise.resolve(handle(call.request, call)).then((reply) => {
+      const { rich, request } = call;
+      const replied =
+        rich instanceof Promise
+          ? rich.then((loaded) => {
+              call.rich = loaded;
+              return handle(loaded.encode(request), call);
+            })
+          : handle(rich ? rich.encode(request) : request, call);
+      Promise.resolve(replied).then((reply) => {
         done();
         resolve(reply);
       }, fail);

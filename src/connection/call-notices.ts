@@ -1,6 +1,6 @@
 import { WireError } from "../protocol/errors.ts";
 import { itemWindow } from "../protocol/item-queue.ts";
-import type { Id } from "../protocol/message.ts";
+import type { Id, TypedPaths } from "../protocol/message.ts";
 import { callsOf, cancelCall, dropCall, giveUpQueued } from "../protocol/origin-calls.ts";
 import { isEnvelope } from "../protocol/parse.ts";
 import type { ConnectionState } from "./connection-state.ts";
@@ -41,10 +41,11 @@ function receiveSystem(
   params: unknown,
   length: number,
 ): boolean {
-  const { id, token, value, count } = (isEnvelope(params) ? params : {}) as {
+  const { id, token, value, types, count } = (isEnvelope(params) ? params : {}) as {
     id?: Id;
     token?: unknown;
     value?: unknown;
+    types?: TypedPaths;
     count?: unknown;
   };
   switch (method) {
@@ -55,12 +56,12 @@ function receiveSystem(
       return true;
     case "$/progress": {
       const outgoing = state.pending.reported(token);
-      outgoing?.progress(value);
+      outgoing?.progress(value, types);
       // A token that is not ours, such as one of partial results, is for a method.
       return outgoing !== undefined;
     }
     case "$/stream":
-      if (id !== undefined) receiveItem(state, id, value, length);
+      if (id !== undefined) receiveItem(state, id, value, types, length);
       return true;
     case "$/credit":
       if (id !== undefined && typeof count === "number" && count > 0) {
@@ -73,13 +74,19 @@ function receiveSystem(
 }
 
 /** A producer that ignores credit must not fill memory, not even with few long items. */
-function receiveItem(state: ConnectionState, id: Id, value: unknown, length: number): void {
+function receiveItem(
+  state: ConnectionState,
+  id: Id,
+  value: unknown,
+  types: TypedPaths | undefined,
+  length: number,
+): void {
   const waiting = state.pending.get(id);
   if (waiting === undefined) return;
   const { outgoing, request } = waiting;
   waiting.unread ??= new UnreadItems((count) => state.notify("$/credit", { id, count }));
   const most = itemWindow * state.limits.maxMessageBytes;
-  if (waiting.unread.add(length, most)) void outgoing.item(value, waiting.unread.credit);
+  if (waiting.unread.add(length, most)) void outgoing.item(value, waiting.unread.credit, types);
   else {
     const sentence = `${request.method} sent more than ${most} characters ahead of its reader`;
     outgoing.cancel?.(new WireError("TOO_LARGE", sentence));

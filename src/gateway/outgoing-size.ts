@@ -8,7 +8,7 @@ export const room = 1_024;
 const longestCharacter = 6;
 /** Longest JSON form of a number. */
 const longestNumber = 25;
-/** Everything but the params, the method name and the trace state. */
+/** Everything but the params, their types, the method name and the trace state. */
 const envelope = 500;
 
 /**
@@ -16,9 +16,9 @@ const envelope = 500;
  * The request is serialized only if the estimate does not rule that out.
  */
 export function isLongerThan(maxBytes: number, request: Request): boolean {
-  const { method, params, tracestate = "" } = request;
+  const { method, params, types, tracestate = "" } = request;
   const names = longestCharacter * (method.length + tracestate.length);
-  const mayBe = left(maxBytes - envelope - names, params) < 0;
+  const mayBe = left(left(maxBytes - envelope - names, params), types) < 0;
   return mayBe && new TextEncoder().encode(requestText(request)).length > maxBytes;
 }
 

@@ -11,10 +11,12 @@ import {
   nextId,
   type Reply,
   type Request,
+  type TypedPaths,
 } from "../protocol/message.ts";
 import type { Version } from "../protocol/parse.ts";
 import { outcomeOf } from "../protocol/retry-rule.ts";
 import { traceContextOf } from "../protocol/trace-context.ts";
+import { TypedJson } from "../protocol/value-codec.ts";
 import { BrokenStream, fromServer, Settled, tooLong } from "./failures.ts";
 import { isLongerThan } from "./outgoing-size.ts";
 import { withOwnTokens } from "./progress-tokens.ts";
@@ -56,6 +58,8 @@ export class Relay implements Outgoing {
   readonly read: boolean;
   readonly #context: Context;
   readonly #mayRepeat: boolean;
+  /** Whether the caller accepts rich values. */
+  readonly #isRich: boolean;
   readonly #heard: (() => void) | undefined;
   #items: ItemQueue | undefined;
   #delivering: Promise<void> | undefined;
@@ -64,7 +68,7 @@ export class Relay implements Outgoing {
   #ahead = 0;
 
   private constructor(
-    { credit }: Request,
+    { credit, types }: Request,
     context: Context,
     settings: RelaySettings,
     heard: (() => void) | undefined,
@@ -74,6 +78,7 @@ export class Relay implements Outgoing {
     this.goesElsewhere = settings.goesElsewhere === true;
     this.#mayRepeat = settings.idempotent;
     this.#heard = heard;
+    this.#isRich = types !== undefined;
     this.read = credit !== undefined || settings.streams === true;
   }
 
@@ -119,7 +124,11 @@ export class Relay implements Outgoing {
     }
   }
 
-  item(value: unknown, give: (count: number) => void): Promise<void> | undefined {
+  item(
+    value: unknown,
+    give: (count: number) => void,
+    types?: TypedPaths,
+  ): Promise<void> | undefined {
     if (this.#refused !== undefined) return undefined;
     this.#items ??= this.#begin();
     if (this.#items === undefined) return undefined;
@@ -127,20 +136,25 @@ export class Relay implements Outgoing {
       this.#refuse(internalError);
       return undefined;
     }
-    return this.#items.push(value, give);
+    return this.#items.push(this.#typed(value, types), give);
   }
 
-  progress(value: unknown): void {
+  progress(value: unknown, types?: TypedPaths): void {
     if (this.#refused !== undefined) return;
     this.#heard?.();
     try {
-      this.#context.progress(value);
+      this.#context.progress(this.#typed(value, types));
     } catch (error) {
       this.#fail(error);
     }
   }
 
   gap(): void {}
+
+  /** Rich values pass in their JSON form: the gateway need not know their types. */
+  #typed(value: unknown, types: TypedPaths | undefined): unknown {
+    return this.#isRich && types !== undefined ? new TypedJson(value, types) : value;
+  }
 
   #begin(): ItemQueue | undefined {
     this.#heard?.();
@@ -236,6 +250,7 @@ function outgoingRequest(request: Request, context: Context, settings: RelaySett
     timeoutMs: settings.timeoutMs,
     traceparent,
     tracestate,
+    types: request.types,
   };
 }
 

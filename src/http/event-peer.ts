@@ -2,9 +2,9 @@ import type { Clock, Timer } from "../protocol/clock.ts";
 import type { EventForm } from "../protocol/event-form.ts";
 import type { Link } from "../protocol/link.ts";
 import type { Buffering, WireBuffers } from "../protocol/memory-bounds.ts";
-import type { Id, Params } from "../protocol/message.ts";
+import type { Id, Params, TypedPaths } from "../protocol/message.ts";
 import { type Origin, type Peer, unreachablePeer } from "../protocol/origin.ts";
-import { idText, requestText, resultText, valueText } from "../protocol/serialize.ts";
+import { idText, requestText, resultText, typedText, valueText } from "../protocol/serialize.ts";
 import { eventText, keepAliveText } from "./event-stream.ts";
 import type { Recording } from "./replay.ts";
 
@@ -53,8 +53,9 @@ export const messages: EventForm = {
 export const plainItems: EventForm = {
   notification(method, params) {
     if (method !== "$/stream") return undefined;
-    const { id, value } = params as { id: Id; value: unknown };
-    return resultText("2.0", idText(id), valueText(value));
+    const { id, value, types } = params as { id: Id; value: unknown; types?: TypedPaths };
+    const text = resultText("2.0", idText(id), valueText(value));
+    return types === undefined ? text : typedText(text, types);
   },
   ending(reply, streamed) {
     return reply === undefined || isNeedless(reply, streamed) ? ["[DONE]"] : [reply, "[DONE]"];

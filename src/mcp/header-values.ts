@@ -1,5 +1,5 @@
 import type { JsonSchema } from "../openrpc/json-schema.ts";
-import { base64, fromBase64 } from "./base64.ts";
+import { base64, fromBase64 } from "../protocol/base64.ts";
 
 /** Requests with the header `Mcp-Name`, and the param that it repeats. */
 export const namedBy: ReadonlyMap<string, "name" | "uri" | "taskId"> = new Map([

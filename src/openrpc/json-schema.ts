@@ -1,4 +1,5 @@
 import type { Schema } from "../protocol/standard-schema.ts";
+import { zodOptions } from "./rich-schema.ts";
 
 /** JSON Schema draft 7, which OpenRPC uses. */
 export type JsonSchema = boolean | JsonSchemaObject;
@@ -29,12 +30,14 @@ export type ToJsonSchema = (schema: Schema, direction: Direction) => object | un
 export function jsonSchemaOf(
   schema: Schema,
   direction: Direction,
-  toJsonSchema: ToJsonSchema | undefined,
+  toJsonSchema?: ToJsonSchema,
   target: "draft-07" | "draft-2020-12" = "draft-07",
 ): JsonSchemaObject {
   const given =
     attempt(() => toJsonSchema?.(schema, direction)) ??
-    attempt(() => schema["~standard"].jsonSchema?.[direction]({ target }));
+    attempt(() =>
+      schema["~standard"].jsonSchema?.[direction](optionsOf(schema, direction, target)),
+    );
   if (given !== undefined) return given as JsonSchemaObject;
   // One member without a JSON Schema, such as a Date, must not hide the others.
   const { shape, entries } = schema as { shape?: unknown; entries?: unknown };
@@ -54,6 +57,16 @@ export function jsonSchemaOf(
     required: known.filter(([, member]) => !isOptional(member)).map(([name]) => name),
     [target === "draft-07" ? "definitions" : "$defs"]: Object.fromEntries(definitions),
   };
+}
+
+/** OpenRPC describes rich values; the tools of MCP, in the newer draft, have none. */
+function optionsOf(
+  schema: Schema,
+  direction: Direction,
+  target: string,
+): { readonly target: string; readonly libraryOptions?: Record<string, unknown> } {
+  if (target !== "draft-07" || schema["~standard"].vendor !== "zod") return { target };
+  return { target, libraryOptions: zodOptions(direction, jsonSchemaOf) };
 }
 
 /** Moves the definitions of a member to the root, where its references point; `{}` if that is ambiguous. */

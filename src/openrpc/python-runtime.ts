@@ -10,8 +10,12 @@ import urllib.error
 import urllib.request
 from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Literal, Mapping, Optional, Sequence, Tuple, TypedDict, Union`;
 
-/** The client class, which differs between documents only in its default URL. */
-export function runtime(url: string): string {
+/** The client class, which differs between documents in its default URL and whether it has rich values. */
+export function runtime(url: string, rich: boolean): string {
+  const form = rich ? ", form: Any = None" : "";
+  const given = rich ? ", form" : "";
+  const decoded = (value: string, message: string): string =>
+    rich ? `_decoded(${value}, ${message}.get("types"))` : value;
   return `_OMITTED: Any = object()
 
 
@@ -52,9 +56,9 @@ class Client:
         self._ids = itertools.count(1)
         self.api = Api(self)
 
-    def call(self, method: str, params: Any = _OMITTED) -> Any:
+    def call(self, method: str, params: Any = _OMITTED${form}) -> Any:
         """Calls a method by its full name, with params by name or by position."""
-        request = self._request(method, params, next(self._ids))
+        request = self._request(method, params, next(self._ids)${given})
         return _result(self._post(request), request["id"])
 
     def notify(self, method: str, params: Any = _OMITTED) -> None:
@@ -85,9 +89,9 @@ class Client:
                 results.append(error)
         return results
 
-    def stream(self, method: str, params: Any = _OMITTED) -> Iterator[Any]:
+    def stream(self, method: str, params: Any = _OMITTED${form}) -> Iterator[Any]:
         """Yields the items of a stream as they arrive; closing the iterator ends the stream."""
-        request = self._request(method, params, next(self._ids))
+        request = self._request(method, params, next(self._ids)${given})
         with _reading(), self._open(request, "text/event-stream, application/json") as response:
             if response.headers.get_content_type() != "text/event-stream":
                 _result(_parsed(response.read()), request["id"])
@@ -99,19 +103,27 @@ class Client:
                 if message.get("method") == "$/stream":
                     item = message.get("params")
                     if isinstance(item, dict) and item.get("id") == request["id"]:
-                        yield item.get("value")
+                        yield ${decoded('item.get("value")', "item")}
                 elif "method" not in message:
                     _result(message, request["id"])
                     return
         raise WireError("the stream ended early")
 
-    def _request(self, method: str, params: Any, id: Optional[int] = None) -> Dict[str, Any]:
+    def _request(self, method: str, params: Any, id: Optional[int] = None${form}) -> Dict[str, Any]:
         request: Dict[str, Any] = {"jsonrpc": "2.0", "method": method}
         if params is not _OMITTED and params is not None:
             request["params"] = params
         if id is not None:
             request["id"] = id
-        return request
+${
+  rich
+    ? `        types: Dict[str, List[str]] = {}
+        if "params" in request:
+            request["params"] = _encoded(params, form or {}, "", types)
+        request["types"] = types
+`
+    : ""
+}        return request
 
     def _post(self, payload: Any) -> Any:
         with _reading(), self._open(payload, "application/json") as response:
@@ -131,7 +143,7 @@ class Client:
             except (ValueError, RecursionError):
                 reply = None
             if isinstance(reply, dict) and isinstance(reply.get("error"), dict):
-                raise _failure(reply["error"]) from None
+                raise _failure(reply["error"]${rich ? ', reply.get("types")' : ""}) from None
             raise WireError(f"the server answered HTTP {error.code}") from error
         except (OSError, http.client.HTTPException) as error:
             raise WireError(f"{self._url} cannot be reached: {error}") from error
@@ -166,14 +178,14 @@ def _result(reply: Any, id: Any) -> Any:
     if not isinstance(reply, dict):
         raise WireError("the answer is not a JSON-RPC message")
     if isinstance(reply.get("error"), dict):
-        raise _failure(reply["error"])
+        raise _failure(reply["error"]${rich ? ', reply.get("types")' : ""})
     if "result" not in reply or reply.get("id") != id:
         raise WireError("the answer does not belong to the call")
-    return reply["result"]
+    return ${decoded('reply["result"]', "reply")}
 
 
-def _failure(error: Dict[str, Any]) -> RpcError:
-    return RpcError(error.get("code", 0), error.get("message", ""), error.get("data"))
+def _failure(error: Dict[str, Any]${rich ? ", types: Any = None" : ""}) -> RpcError:
+    return RpcError(error.get("code", 0), error.get("message", ""), ${rich ? '_decoded(error.get("data"), types)' : 'error.get("data")'})
 
 
 def _events(response: Any) -> Iterator[str]:

@@ -1,5 +1,6 @@
 import { Identifiers, isIdentifier, linesOf, literalOf } from "./generated-code.ts";
 import { componentOf, type JsonSchema, type JsonSchemaObject } from "./json-schema.ts";
+import { richKeyword } from "./rich-schema.ts";
 import { pascal } from "./shared-schemas.ts";
 
 const deepest = 32;
@@ -16,11 +17,19 @@ const keywords: readonly string[] = `
 
 const ownNames = `
   Mapping Sequence Tuple TypedDict TYPE_CHECKING TypeAlias annotations
-  Api RpcError WireError Params contextlib http itertools json urllib
+  Api RpcError WireError Params base64 contextlib datetime http math itertools json urllib
   Exception OSError RecursionError UnicodeError ValueError isinstance next super
 `
   .trim()
   .split(/\s+/);
+
+/** Maps, sets and URLs stay in their JSON form: members of Python's sets must be hashable. */
+const richHints: ReadonlyMap<unknown, string> = new Map([
+  ["date", "datetime"],
+  ["bigint", "int"],
+  ["bytes", "bytes"],
+  ["buffer", "bytes"],
+]);
 
 /** Turns a name into a valid Python identifier. */
 export function pythonName(name: string): string {
@@ -94,6 +103,8 @@ export class PythonTypes {
     if (typeof $ref === "string") {
       return this.#names.get(componentOf($ref)) ?? "Any";
     }
+    const rich = richHints.get(schema[richKeyword]);
+    if (rich !== undefined) return rich;
     if (constant !== undefined) return literals([constant]);
     if (Array.isArray(values)) return literals(values);
     const choice = Array.isArray(anyOf) ? anyOf : Array.isArray(oneOf) ? oneOf : undefined;

@@ -1,7 +1,11 @@
 import { readDocument } from "./document-reading.ts";
 import { linesOf, literalOf, type MethodTree, methodTree } from "./generated-code.ts";
+import type { JsonSchema } from "./json-schema.ts";
+import { richImports, richValues } from "./python-rich-values.ts";
 import { imports, runtime } from "./python-runtime.ts";
 import { docstring, PythonTypes, pythonName } from "./python-types.ts";
+import { type RichForm, richFormOf } from "./rich-form.ts";
+import { isRich } from "./rich-schema.ts";
 import { pascal } from "./shared-schemas.ts";
 import type { OpenrpcMethod } from "./specification.ts";
 
@@ -19,16 +23,19 @@ export function pythonClient(document: unknown): string {
   const read = readDocument(document);
   const types = new PythonTypes(read.components?.schemas ?? {}, read.methods.flatMap(namesIn));
   const groups: string[] = [];
-  groupClass("Api", methodTree(read.methods), types, groups);
+  const components = read.components?.schemas ?? {};
+  groupClass("Api", methodTree(read.methods), { types, components }, groups);
+  const rich = isRich(read);
   const { title, version } = read.info;
   const url = read.servers
     ?.map((server) => server.url)
     .find((one) => /^https?:\/\/[^\s{}$]+$/.test(one));
   const about = `Made by "callwire generate" from the OpenRPC document of ${linesOf(`${title} ${version}`).join(" ").trim()}; edits are lost.`;
   return [
-    `${docstring([about], "").trimEnd()}\n${imports}`,
+    `${docstring([about], "").trimEnd()}\n${rich ? richImports : imports}`,
     ...types.declarations(),
-    runtime(url === undefined ? "url: str" : `url: str = ${literalOf(url)}`),
+    runtime(url === undefined ? "url: str" : `url: str = ${literalOf(url)}`, rich),
+    ...(rich ? [richValues] : []),
     ...groups,
   ]
     .join("\n\n\n")
@@ -40,7 +47,13 @@ function namesIn({ name, params }: OpenrpcMethod): string[] {
   return [name, ...name.split("/"), ...params.map((param) => param.name)].map(pythonName);
 }
 
-function groupClass(name: string, tree: MethodTree, types: PythonTypes, groups: string[]): void {
+interface Described {
+  readonly types: PythonTypes;
+  readonly components: Readonly<Record<string, JsonSchema>>;
+}
+
+function groupClass(name: string, tree: MethodTree, described: Described, groups: string[]): void {
+  const { types } = described;
   const attributes = types.scope();
   const fields: string[] = [];
   const methods: string[] = [];
@@ -49,14 +62,15 @@ function groupClass(name: string, tree: MethodTree, types: PythonTypes, groups: 
     if (entry instanceof Map) {
       const inner = types.claim(`${name === "Api" ? "" : name}${pascal(key)}Api`);
       fields.push(`        self.${attribute} = ${inner}(client)\n`);
-      groupClass(inner, entry, types, groups);
-    } else methods.push(methodCode(attribute, entry, types));
+      groupClass(inner, entry, described, groups);
+    } else methods.push(methodCode(attribute, entry, described));
   }
   const head = `class ${name}:\n    def __init__(self, client: Client) -> None:\n        self._client = client\n${fields.join("")}`;
   groups.push([head, ...methods].join("\n").trimEnd());
 }
 
-function methodCode(attribute: string, method: OpenrpcMethod, types: PythonTypes): string {
+function methodCode(attribute: string, method: OpenrpcMethod, described: Described): string {
+  const { types, components } = described;
   const place = pascal(method.name) || "Method";
   const stream = method["x-stream"];
   const returned =
@@ -74,13 +88,29 @@ function methodCode(attribute: string, method: OpenrpcMethod, types: PythonTypes
     "        ",
   );
   const verb = stream === undefined ? "call" : "stream";
-  const call = `self._client.${verb}(${literalOf(method.name)}, ${params})`;
+  const form = paramsForm(method, components);
+  const given = form === undefined ? params : `${params}, ${literalOf(form)}`;
+  const call = `self._client.${verb}(${literalOf(method.name)}, ${given})`;
   // A typed variable tells type checkers the type of the result.
   const body =
     stream !== undefined || returned === "Any"
       ? `        return ${call}\n`
       : `        _reply: ${returned} = ${call}\n        return _reply\n`;
   return `    def ${attribute}(${["self", ...signature].join(", ")}) -> ${returned}:\n${about}${body}`;
+}
+
+/** Where the params have values that Python writes differently, such as an `int` that is a bigint. */
+function paramsForm(
+  { params, paramStructure, ...method }: OpenrpcMethod,
+  components: Described["components"],
+): RichForm | undefined {
+  const whole = method["x-params"];
+  const forms = params.map(({ schema }) => richFormOf(schema, components) ?? {});
+  const hasForms = forms.some((form) => Object.keys(form).length > 0);
+  if (paramStructure === "by-position") return hasForms ? { places: forms } : undefined;
+  if (whole !== undefined) return richFormOf(whole, components);
+  const members = params.map(({ name }, i) => [name, forms[i] as RichForm] as const);
+  return hasForms ? { members: Object.fromEntries(members) } : undefined;
 }
 
 function errorLines(method: OpenrpcMethod): string[] {

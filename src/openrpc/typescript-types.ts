@@ -1,5 +1,6 @@
 import { Identifiers, isIdentifier, linesOf, literalOf } from "./generated-code.ts";
 import { componentOf, type JsonSchema, type JsonSchemaObject } from "./json-schema.ts";
+import { richKeyword } from "./rich-schema.ts";
 
 /** Deepest nesting that is written; a hostile schema must not exhaust the stack. */
 const deepest = 32;
@@ -11,11 +12,19 @@ export const reserved: readonly string[] = `
   for function if import in instanceof new return super switch this throw try typeof var while with
   implements interface let package private protected public static yield await async type
   asserts infer intrinsic keyof readonly unique
-  Array ReadonlySet Set Client ClientOptions Link Method Methods Middleware Schema
+  Array ArrayBuffer Date Map ReadonlySet Set URL Uint8Array Client ClientOptions Link Method Methods Middleware Schema
   connect createClient httpLink linkTo webSocketLink
 `
   .trim()
   .split(/\s+/);
+
+const richNames: ReadonlyMap<unknown, string> = new Map([
+  ["date", "Date"],
+  ["bigint", "bigint"],
+  ["url", "URL"],
+  ["bytes", "Uint8Array"],
+  ["buffer", "ArrayBuffer"],
+]);
 
 /** Writes JSON Schemas as TypeScript types. */
 export class TypeScriptTypes {
@@ -51,6 +60,8 @@ export class TypeScriptTypes {
     if (typeof $ref === "string") {
       return this.#names.get(componentOf($ref)) ?? "unknown";
     }
+    const rich = this.#rich(schema, indent, depth);
+    if (rich !== undefined) return rich;
     if (constant !== undefined) return literal(constant, depth);
     if (Array.isArray(values)) return union(values.map((value) => literal(value, depth)));
     const several = (list: unknown): string[] | undefined =>
@@ -65,6 +76,24 @@ export class TypeScriptTypes {
     ];
     for (const choice of [several(anyOf), several(oneOf)]) if (choice) parts.push(union(choice));
     return intersection(parts);
+  }
+
+  /** The type of a value that JSON cannot express; unknown names are those of a user's own types. */
+  #rich(schema: JsonSchemaObject, indent: string, depth: number): string | undefined {
+    const { items } = schema;
+    const inner = (item: unknown): string =>
+      this.type((item ?? true) as JsonSchema, indent, depth + 1);
+    switch (schema[richKeyword]) {
+      case "set":
+        return `Set<${inner(Array.isArray(items) ? undefined : items)}>`;
+      case "map": {
+        const pair = (items as JsonSchemaObject | undefined)?.items;
+        const [key, value] = Array.isArray(pair) ? pair : [];
+        return `Map<${inner(key)}, ${inner(value)}>`;
+      }
+      default:
+        return richNames.get(schema[richKeyword]);
+    }
   }
 
   #plain(schema: JsonSchemaObject, indent: string, depth: number): string {

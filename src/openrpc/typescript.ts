@@ -1,6 +1,7 @@
 import { readDocument } from "./document-reading.ts";
 import { isIdentifier, linesOf, literalOf, type MethodTree, methodTree } from "./generated-code.ts";
 import type { JsonSchema } from "./json-schema.ts";
+import { isRich } from "./rich-schema.ts";
 import type { OpenrpcDocument, OpenrpcMethod } from "./specification.ts";
 import {
   comment,
@@ -47,7 +48,7 @@ export function typescriptClient(document: unknown): string {
       ? []
       : [listOf("idempotent: readonly string[]", idempotent, "", ""), ""]),
     ...(positional.length === 0 ? [] : [middleware(positional), ""]),
-    connect(read, idempotent.length > 0, positional.length > 0),
+    connect(read, idempotent.length > 0, positional.length > 0, isRich(read)),
     "",
   ].join("\n");
 }
@@ -162,12 +163,18 @@ function listOf(declared: string, names: readonly string[], before: string, afte
   return `const ${declared} = ${before}[\n${names.map((name) => `  ${literalOf(name)},\n`).join("")}]${after};`;
 }
 
-function connect(document: OpenrpcDocument, idempotent: boolean, positional: boolean): string {
+function connect(
+  document: OpenrpcDocument,
+  idempotent: boolean,
+  positional: boolean,
+  rich: boolean,
+): string {
   const url = document.servers
     ?.map((server) => server.url)
     .find((url) => /^(https?|wss?):\/\/[^\s{}$]+$/.test(url));
   const options = [
     ...(idempotent ? ["idempotent"] : []),
+    ...(rich ? ['values: "rich"'] : []),
     "...options",
     ...(positional ? ["use: [byPosition, ...(options.use ?? [])]"] : []),
   ];

@@ -59,6 +59,8 @@ const resultKey = codesOf('result":');
 const nextMethodKey = codesOf(',"method":');
 const nextParamsKey = codesOf(',"params":');
 const nextIdKey = codesOf(',"id":');
+/** Written by clients that accept rich values, if the params have none. */
+const noTypes = codesOf(',"types":{}');
 
 function codesOf(part: string): readonly number[] {
   return Array.from(part, (character) => character.charCodeAt(0));
@@ -91,9 +93,14 @@ function readMethodFirst(text: string, start: number): Request | undefined {
   }
   if (!standsAt(text, nextIdKey, end)) return undefined;
   const id = readId(text, end + nextIdKey.length);
-  if (id === undefined || text.charCodeAt(end) !== closeBrace) return undefined;
+  if (id === undefined) return undefined;
+  const isTyped = standsAt(text, noTypes, end);
+  if (isTyped) end += noTypes.length;
+  if (text.charCodeAt(end) !== closeBrace) return undefined;
   end++;
-  return { jsonrpc: "2.0", method, params, id };
+  return isTyped
+    ? { jsonrpc: "2.0", method, params, id, types: {} }
+    : { jsonrpc: "2.0", method, params, id };
 }
 
 function readIdFirst(text: string, start: number): Request | undefined {

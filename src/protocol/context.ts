@@ -2,6 +2,7 @@ import type { Outgoing } from "./link.ts";
 import type { Log } from "./log.ts";
 import type { ErrorObject, Id, Params, Request } from "./message.ts";
 import type { Origin, Peer, Principal, Transport } from "./origin.ts";
+import type { ValueCodec } from "./value-codec.ts";
 import type { Watches } from "./watch.ts";
 
 /** What handlers and middleware know about a call besides its params. */
@@ -48,6 +49,8 @@ export interface CallContext extends Context {
   beginStream(): void;
   /** Runs if the call ends before its handler is done; costs a hundredth of an AbortSignal. */
   onEnded(run: () => void): void;
+  /** The types of rich values that this server knows. */
+  readonly values: ValueCodec;
   /** The caller was sent progress, which restarts its own timeout but not the server's. */
   heard(): void;
 }

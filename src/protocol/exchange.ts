@@ -2,7 +2,7 @@ import { WireError } from "./errors.ts";
 import { parseJson } from "./json-text.ts";
 import type { Link, Outgoing } from "./link.ts";
 import { type Linked, LinkedList } from "./linked-list.ts";
-import type { Reply, Request } from "./message.ts";
+import type { Reply, Request, TypedPaths } from "./message.ts";
 import { badReply, pairBatch, pairOne } from "./pair.ts";
 import { type Envelope, isEnvelope } from "./parse.ts";
 import { requestText } from "./serialize.ts";
@@ -96,16 +96,17 @@ export class Payload implements Linked<Payload> {
     give: (id: unknown, count: number) => void,
   ): boolean | Promise<void> {
     this.#tap?.(text, "received");
-    const { id, token, value } = (isEnvelope(message.params) ? message.params : {}) as {
+    const { id, token, value, types } = (isEnvelope(message.params) ? message.params : {}) as {
       id?: unknown;
       token?: unknown;
       value?: unknown;
+      types?: TypedPaths;
     };
     if (message.method === "$/stream") {
-      return this.#of(id)?.item(value, (count) => give(id, count)) ?? true;
+      return this.#of(id)?.item(value, (count) => give(id, count), types) ?? true;
     }
     if (message.method !== "$/progress") return false;
-    this.#of(token)?.progress(value);
+    this.#of(token)?.progress(value, types);
     return true;
   }
 

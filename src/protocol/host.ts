@@ -22,6 +22,8 @@ import type { Profile, Version } from "./parse.ts";
 import type { SealMaker } from "./seal.ts";
 import { ServerRunning } from "./server-running.ts";
 import type { Service } from "./service.ts";
+import { ValueCodec } from "./value-codec.ts";
+import type { AnyValueType } from "./value-types.ts";
 import { Watches } from "./watch.ts";
 
 const mebibyte = 1024 * 1024;
@@ -66,6 +68,11 @@ export interface HostOptions {
   readonly log?: Log;
   /** The clock of time-outs and deadlines, such as a `FakeClock` in tests. @default systemClock */
   readonly clock?: Clock;
+  /**
+   * Types of values that JSON cannot express, for clients with `values: "rich"`; they need the same. `Date`, `bigint`,
+   * `Map` and other types of the language are always known. @default none
+   */
+  readonly types?: readonly AnyValueType[];
   /** Signs and verifies each message on wires with a connection: `signedMessages` of `callwire/security/signing`. */
   readonly seal?: SealMaker;
 }
@@ -139,6 +146,7 @@ export class Host implements Service, AsyncDisposable {
         options.overload === false ? undefined : new Overload(this.running.clock, options.overload),
       profile: options.profile,
       running: this.running,
+      values: new ValueCodec(options.types, this.limits.maxRichValues),
       disclose: composeDisclosure(use),
     };
     this.answerer = new Answerer(handle, this.#settings);

@@ -17,6 +17,7 @@ import type { Version } from "./parse.ts";
 import type { TimedCall } from "./running.ts";
 import type { ServerRunning } from "./server-running.ts";
 import type { Share } from "./shares.ts";
+import { ValueCodec } from "./value-codec.ts";
 import type { WatchedMessage, Watches } from "./watch.ts";
 
 /** Writes the reply of an asynchronous call. */
@@ -31,7 +32,11 @@ export interface CallSettings {
   /** Timeout of a call, whatever its caller asks for. */
   readonly timeoutMs: number | undefined;
   readonly watch?: Watches | undefined;
+  /** Defaults to the types that every peer knows. */
+  readonly values?: ValueCodec | undefined;
 }
+
+const builtInValues = new ValueCodec();
 
 /**
  * One call being answered. Nearly every call ends within the turn that brought it, so this object has four fields
@@ -76,6 +81,10 @@ export class IncomingCall implements CallContext {
 
   get watch(): Watches | undefined {
     return this.settings.watch;
+  }
+
+  get values(): ValueCodec {
+    return this.settings.values ?? builtInValues;
   }
 
   get principal(): Principal | undefined {
@@ -145,7 +154,11 @@ export class IncomingCall implements CallContext {
         ? undefined
         : (params as { workDoneToken?: unknown }).workDoneToken;
     const token = typeof asked === "string" || typeof asked === "number" ? asked : this.request.id;
-    if (this.origin.peer.notify("$/progress", { token, value })) this.heard();
+    const report =
+      this.request.types === undefined
+        ? { token, value }
+        : { token, ...this.values.members(value) };
+    if (this.origin.peer.notify("$/progress", report)) this.heard();
   }
 
   notify(method: string, params?: Params): boolean {

@@ -4,6 +4,7 @@ import { ErrorCode, serverBusy } from "./errors.ts";
 import type { ErrorObject, Id } from "./message.ts";
 import type { Origin } from "./origin.ts";
 import { copyId } from "./string-copy.ts";
+import type { ValueCodec } from "./value-codec.ts";
 import type { Watches } from "./watch.ts";
 
 /** After this many items without a pause, other work gets a turn, such as a cancel. */
@@ -29,6 +30,8 @@ export class ItemSender {
   readonly #gate: Gate;
   readonly #origin: Origin | undefined;
   readonly #watch: Watches | undefined;
+  /** Set if the reader accepts rich values. */
+  readonly #values: ValueCodec | undefined;
   #sent = 0;
 
   constructor(context: Context) {
@@ -42,6 +45,7 @@ export class ItemSender {
       this.#origin.count(0, 1);
       streamsOf(this.#origin).set(this.#id, (count) => this.#gate.give(count));
     }
+    this.#values = call?.request.types === undefined ? undefined : call.values;
     call?.beginStream();
     this.#watch = call?.watch;
     this.#watch?.stream(context, 1);
@@ -69,7 +73,10 @@ export class ItemSender {
   }
 
   #transmit(value: unknown): void {
-    this.#context.peer.notify("$/stream", { id: this.#id, value });
+    const id = this.#id;
+    const item =
+      this.#values === undefined ? { id, value } : { id, ...this.#values.members(value) };
+    this.#context.peer.notify("$/stream", item);
     this.#watch?.item(this.#context);
     this.#gate.take();
   }

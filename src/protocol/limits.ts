@@ -13,6 +13,8 @@ export interface Limits {
   readonly maxBatchConcurrency: number;
   /** Deepest nesting of a message; stops stack overflow in code that walks the params. @default 64 */
   readonly maxDepth: number;
+  /** Most rich values in the params of a call, such as dates; stops calls that take long to read. @default 5000 */
+  readonly maxRichValues: number;
   /** Longest id, in characters; stops replies made large by their id alone. @default 256 */
   readonly maxIdLength: number;
   /** Most calls of one connection that run at the same time; stops one peer from taking all capacity. @default 1000 */
@@ -35,6 +37,7 @@ export const defaultLimits: Limits = {
   maxBatch: 100,
   maxBatchConcurrency: 32,
   maxDepth: 64,
+  maxRichValues: 5000,
   maxIdLength: 256,
   maxInFlight: 1000,
   maxInFlightBytes: 64 * 1024 * 1024,

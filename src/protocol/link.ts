@@ -1,5 +1,5 @@
 import type { WireError } from "./errors.ts";
-import type { Reply, Request } from "./message.ts";
+import type { Reply, Request, TypedPaths } from "./message.ts";
 
 /** What travels with a request, and where messages that come before its reply go. */
 export interface Outgoing {
@@ -11,11 +11,15 @@ export interface Outgoing {
   cancel: ((error: WireError) => void) | undefined;
   /**
    * An item of a stream arrived. `give` grants the producer more credit, if the wire can send it. A wire that cannot
-   * waits for the returned promise, if any, before it reads on.
+   * waits for the returned promise, if any, before it reads on. `types` are those of rich values in it.
    */
-  item(value: unknown, give: (count: number) => void): Promise<void> | undefined;
+  item(
+    value: unknown,
+    give: (count: number) => void,
+    types?: TypedPaths,
+  ): Promise<void> | undefined;
   /** The peer reported progress. */
-  progress(value: unknown): void;
+  progress(value: unknown, types?: TypedPaths): void;
   /** The connection broke and the call is sent again; what came in between is lost. */
   gap(): void;
   /** Sent as headers on wires that have them. */

@@ -1,6 +1,12 @@
 /** Pairs a reply with its request. */
 export type Id = string | number | null;
 
+/**
+ * The values that JSON cannot express, as paths (JSON Pointers) in the params, the result or the data of the error, by
+ * the names of their types: `{ "date": ["/at"] }`.
+ */
+export type TypedPaths = { readonly [type: string]: readonly string[] };
+
 /** Arguments by position or by name. */
 export type Params = readonly unknown[] | { readonly [name: string]: unknown };
 
@@ -20,6 +26,8 @@ export interface Request {
   /** W3C trace context, for wires without headers. */
   readonly traceparent?: string | undefined;
   readonly tracestate?: string | undefined;
+  /** Types of rich values in the params. Its presence says that the caller accepts rich values. */
+  readonly types?: TypedPaths | undefined;
 }
 
 /** The error member of a response. */
@@ -33,6 +41,8 @@ export interface ErrorObject {
 export interface Reply {
   readonly result: unknown;
   readonly error: ErrorObject | undefined;
+  /** Types of rich values, if the result or the data of the error is already in its JSON form. */
+  readonly types?: TypedPaths | undefined;
 }
 
 /**

@@ -6,13 +6,20 @@ import {
   type Reply,
   type Request,
   success,
+  type TypedPaths,
 } from "./message.ts";
 import { type Envelope, isEnvelope } from "./parse.ts";
 
 /** The reply in a response of either version; undefined if it is not a response. */
 export function replyOf(message: Envelope): Reply | undefined {
-  const { jsonrpc, result, error } = message as Envelope & { result?: unknown; error?: unknown };
+  const { jsonrpc, types } = message as Envelope & { types?: TypedPaths };
   if (jsonrpc !== undefined && jsonrpc !== "2.0") return undefined;
+  const reply = outcomeOf(message);
+  return types === undefined || reply === undefined ? reply : { ...reply, types };
+}
+
+function outcomeOf(message: Envelope): Reply | undefined {
+  const { jsonrpc, result, error } = message as Envelope & { result?: unknown; error?: unknown };
   // A 1.0 response has both members, and null in the one that does not apply.
   if (error === undefined || error === null) {
     return result === undefined ? undefined : success(result);

@@ -7,7 +7,8 @@ import type { Log } from "./log.ts";
 import type { ErrorObject, Reply } from "./message.ts";
 import type { Origin } from "./origin.ts";
 import { type BatchText, type Envelope, isUnsafe, numberAsWritten, type Version } from "./parse.ts";
-import { errorText, idText, resultText, returnedText } from "./serialize.ts";
+import { errorText, idText, resultText, returnedText, typedText } from "./serialize.ts";
+import { TypedJson } from "./value-codec.ts";
 import type { WatchedMessage } from "./watch.ts";
 
 /** Serializes replies, within the limits. */
@@ -51,12 +52,15 @@ export class ReplyWriter {
       return this.error(error, version, id, batch, context.origin, watched);
     }
     if (reply.error !== undefined) {
-      return this.error(reply.error, version, id, batch, context.origin, watched);
+      const data = this.#typedData(reply, context);
+      return this.error(reply.error, version, id, batch, context.origin, watched, data);
     }
     if (context.origin.dropsResults) return resultText(version, id, "null");
     let result: string;
+    let typed: TypedJson | undefined;
     try {
-      result = returnedText(reply.result);
+      typed = typedJson(reply, reply.result, context);
+      result = returnedText(typed === undefined ? reply.result : typed.value);
     } catch (thrown) {
       const error = this.#fault(thrown, context, "the result cannot be serialized as JSON");
       return this.error(error, version, id, batch, context.origin, watched);
@@ -64,7 +68,26 @@ export class ReplyWriter {
     if (result.length > this.#limits.maxReplyLength) {
       return this.error(this.#replyTooLarge(), version, id, batch, context.origin, watched);
     }
-    return resultText(version, id, result);
+    const text = resultText(version, id, result);
+    return typed === undefined ? text : this.#typedText(text, typed, version, id);
+  }
+
+  /** The data of an error that cannot be converted is sent without types, if JSON takes it. */
+  #typedData(reply: Reply, context: CallContext): TypedJson | undefined {
+    const data = reply.error?.data;
+    try {
+      return data === undefined ? undefined : typedJson(reply, data, context);
+    } catch (thrown) {
+      this.#log.warn({ err: thrown }, "could not convert the rich values in the data of an error");
+      return undefined;
+    }
+  }
+
+  #typedText(text: string, { types }: TypedJson, version: Version, id: string): string {
+    const typed = typedText(text, types);
+    return typed.length <= this.#limits.maxReplyLength
+      ? typed
+      : errorText(version, id, this.#replyTooLarge());
   }
 
   /** Applies `disclose` to a fault that arose after all middleware. */
@@ -84,16 +107,20 @@ export class ReplyWriter {
     batch: BatchText | undefined,
     origin: Origin,
     watched: WatchedMessage | undefined,
+    data?: TypedJson,
   ): string {
     if (batch === undefined) origin.lastError = error;
     else batch.refusal.add(error);
     if (watched !== undefined) watched.error = error;
-    const written = errorText(version, id, error, (thrown) => {
+    const { code, message } = error;
+    const sent = data === undefined ? error : { code, message, data: data.value };
+    const written = errorText(version, id, sent, (thrown) => {
       this.#log.warn(
-        { err: thrown, code: error.code },
+        { err: thrown, code },
         "dropped the data of an error that cannot be serialized as JSON",
       );
     });
+    if (data !== undefined) return this.#typedText(written, data, version, id);
     return written.length <= this.#limits.maxReplyLength
       ? written
       : errorText(version, id, this.#replyTooLarge());
@@ -139,4 +166,14 @@ export class ReplyWriter {
       data: `a reply must not be longer than ${this.#limits.maxReplyLength} characters`,
     };
   }
+}
+
+/** The JSON form of a value of a reply; undefined unless it has rich values and the caller accepts them. */
+function typedJson(
+  { types }: Reply,
+  value: unknown,
+  { request, values }: CallContext,
+): TypedJson | undefined {
+  if (request.types === undefined) return undefined;
+  return types === undefined ? values.encode(value) : new TypedJson(value, types);
 }

@@ -1,4 +1,4 @@
-import type { ErrorObject, Params, Request } from "./message.ts";
+import type { ErrorObject, Params, Request, TypedPaths } from "./message.ts";
 import type { Version } from "./parse.ts";
 
 /** Replies are concatenated: the envelope is known, and JSON.stringify would cost four times as much as the rest. */
@@ -88,7 +88,13 @@ export function requestText(request: Request): string {
     }
   }
   if (id !== undefined) text += `,"id":${idText(id)}`;
+  if (request.types !== undefined) text += `,"types":${JSON.stringify(request.types)}`;
   return `${text}}`;
+}
+
+/** A message with the types of its rich values. */
+export function typedText(text: string, types: TypedPaths): string {
+  return `${text.slice(0, -1)},"types":${JSON.stringify(types)}}`;
 }
 
 /** A request for a stream, on a wire over which the reader can grant more credit later. */

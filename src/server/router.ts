@@ -2,7 +2,7 @@ import { definitionOf, isGeneratorFunction } from "../openrpc/function-notes.ts"
 import { argumentsByName, parameterNames } from "../openrpc/parameter-names.ts";
 import { type AccessRule, satisfies } from "../protocol/access.ts";
 import type { Context } from "../protocol/context.ts";
-import { methodNotFound, type Undisclosed } from "../protocol/errors.ts";
+import { invalidParams, methodNotFound, type Undisclosed } from "../protocol/errors.ts";
 import type { Handle } from "../protocol/handle.ts";
 import { caught, LaterReply } from "../protocol/handler-reply.ts";
 import {
@@ -13,6 +13,7 @@ import {
   type MaybePromise,
   type Params,
   type Reply,
+  type Request,
   success,
 } from "../protocol/message.ts";
 import type { Schema } from "../protocol/standard-schema.ts";
@@ -122,17 +123,36 @@ export function createRouter(
   answersDirectly = false,
 ): Handle {
   const runs = new Map<string, Run>();
+  const rules = new Map<string, AccessRule>();
   for (const [name, entry] of [...table, ...system]) {
-    const run = runOf(entry, answersDirectly);
     const { access } = entry.definition;
-    runs.set(name, access === undefined ? run : guarded(access, run));
+    if (access !== undefined) rules.set(name, access);
+    runs.set(name, runOf(entry, answersDirectly));
   }
   const unknownMethod = failure(methodNotFound);
   return (request, context) => {
     const run = runs.get(request.method);
     if (run === undefined) return unknownMethod;
-    return endedBefore(context) ?? run(request.params, context);
+    if (rules.size > 0 && !mayCall(rules.get(request.method), context)) return concealed;
+    const ended = endedBefore(context);
+    if (ended !== undefined) return ended;
+    return request.types === undefined
+      ? run(request.params, context)
+      : runTyped(run, request, context);
   };
+}
+
+/** Converts the rich values in the params first. */
+function runTyped(run: Run, { params, types }: Request, context: Context): MaybePromise<Reply> {
+  const { incoming } = context;
+  if (incoming === undefined) return run(params, context);
+  let values: Params | undefined;
+  try {
+    values = incoming.values.decode(params, types) as Params | undefined;
+  } catch (thrown) {
+    return failure(invalidParams((thrown as TypeError).message));
+  }
+  return run(values, context);
 }
 
 /**
@@ -152,9 +172,8 @@ const concealed = failure({
   reason: "the access rule of the method",
 } as ErrorObject & Undisclosed);
 
-function guarded(access: AccessRule, run: Run): Run {
-  return (params, context) =>
-    satisfies(access, context.principal, context.transport) ? run(params, context) : concealed;
+function mayCall(rule: AccessRule | undefined, { principal, transport }: Context): boolean {
+  return rule === undefined || satisfies(rule, principal, transport);
 }
 
 /** For methods that name their positions but validate nothing. */

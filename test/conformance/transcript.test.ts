@@ -125,6 +125,7 @@ describe("a transcript", () => {
       "params",
       "seeds",
       "specification-examples",
+      "values",
       "versions",
     ]);
   });

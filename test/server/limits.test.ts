@@ -12,6 +12,7 @@ test("the limits are those of the design", () => {
     maxReplyLength: 10 * 1024 * 1024,
     maxBatch: 100,
     maxDepth: 64,
+    maxRichValues: 5000,
     maxIdLength: 256,
     maxInFlight: 1_000,
   });

@@ -61,6 +61,7 @@ export function turn(): Promise<void> {
 }
 
 const keyed = z.object({ key: z.string() });
+const valued = z.object({ values: z.array(z.unknown()) });
 
 export type ContractMethods = ReturnType<typeof contractMethods>;
 
@@ -226,6 +227,21 @@ function contractMethods(draining: () => boolean) {
         }
       },
     ),
+
+    /** Each sends the values back, as something other than a result. */
+    items_of: stream({ params: valued }, async function* ({ values }) {
+      yield* values;
+    }),
+    reports_of: method({ params: valued }, async ({ values }, call) => {
+      for (const value of values) call.progress(value);
+      return null;
+    }),
+    mirrored: method({ params: z.object({ value: z.unknown() }) }, ({ value }, call) =>
+      createClient(call.peer, { values: "rich" }).call("mirror", [value]),
+    ),
+    refuse_with: (value: unknown) => {
+      throw new RpcError(1004, "Refused", value);
+    },
 
     /** Goes on until the server begins to close, and a little longer. */
     until_draining: method({ params: keyed, result: z.string() }, async ({ key }) => {

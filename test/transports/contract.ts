@@ -27,6 +27,7 @@ import { testEndings } from "./contract/endings.ts";
 import { testFaults } from "./contract/faults.ts";
 import { testStreams } from "./contract/streams.ts";
 import { testTranscripts } from "./contract/transcripts.ts";
+import { testValues } from "./contract/values.ts";
 import type { Wire } from "./contract/wire.ts";
 
 export { Inbox } from "./contract/inbox.ts";
@@ -57,6 +58,7 @@ export function describeTransport(
   describe(`${name} keeps the contract of a wire`, () => {
     if (transcripts || isFull) testTranscripts(wire);
     testCalls(wire);
+    testValues(wire);
     testStreams(wire);
     testControl(wire);
     if (faults || isFull) testFaults(wire);

@@ -98,6 +98,7 @@ export const configSchema = z.strictObject({
       maxBatch: count,
       maxBatchConcurrency: count,
       maxDepth: count,
+      maxRichValues: count,
       maxIdLength: count,
       maxInFlight: count,
       maxInFlightBytes: count,

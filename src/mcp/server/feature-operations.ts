@@ -1,6 +1,6 @@
+import { base64 } from "../../protocol/base64.ts";
 import type { Context } from "../../protocol/context.ts";
 import type { Reply } from "../../protocol/message.ts";
-import { base64 } from "../base64.ts";
 import type { ResourceContents } from "../content.ts";
 import { errorOf, invalidArguments, McpError, McpErrorCode } from "../errors.ts";
 import type { Meta } from "../meta-keys.ts";

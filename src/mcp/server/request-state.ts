@@ -1,5 +1,5 @@
+import { base64Url, fromBase64 } from "../../protocol/base64.ts";
 import type { Clock } from "../../protocol/clock.ts";
-import { base64Url, fromBase64 } from "../base64.ts";
 import { invalidArguments } from "../errors.ts";
 
 /** The request and caller that a state is valid for. */

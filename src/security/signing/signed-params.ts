@@ -35,7 +35,8 @@ export interface SignedParamsOptions extends FreshnessOptions {
 
 /**
  * Verifies signatures in params, for clients that cannot sign otherwise. `signature` covers the
- * canonical JSON (RFC 8785) of `{"method": …, "params": …}` without the signature itself, as hex,
+ * canonical JSON (RFC 8785) of `{"method": …, "params": …}` without the signature itself, and with
+ * `"types": …` if the params have rich values, as hex,
  * base64 or base64url; `timestamp` is in seconds.
  * @example
  * ```ts
@@ -53,8 +54,8 @@ export function signedParams(options: SignedParamsOptions): Middleware {
   const passUnsigned = options.unsigned === "pass";
   const freshness = new Freshness(options);
 
-  const find = async (kids: readonly string[], method: string, params: NamedParams) => {
-    const text = signedText(method, params);
+  const find = async (kids: readonly string[], request: Request, params: NamedParams) => {
+    const text = signedText(request, params);
     const signature = signatureBytes(params.signature);
     if (text === undefined || signature === undefined) return undefined;
     for (const kid of kids) {
@@ -71,7 +72,7 @@ export function signedParams(options: SignedParamsOptions): Middleware {
   ): Promise<SignatureRefusal | undefined> => {
     const { keyid, timestamp, nonce } = params;
     const named = typeof keyid === "string" ? [keyid] : [];
-    const key = await find(keyid === undefined ? defaultKids : named, request.method, params);
+    const key = await find(keyid === undefined ? defaultKids : named, request, params);
     if (key === undefined) return signatureInvalid;
     const refusal = await freshness.refuse(key.kid, { created: timestamp, nonce });
     if (refusal !== undefined) return refusal;
@@ -127,7 +128,7 @@ export function signParams(options: SignParamsOptions): Middleware {
       timestamp: Math.floor(clock.now() / 1000),
       nonce: randomBytes(16).toString("base64url"),
     };
-    const text = canonicalJson({ method: request.method, params: stamped });
+    const text = canonicalJson(signedMembers(request, stamped));
     const signature = key.sign(text).toString("base64url");
     return next({ ...request, params: { ...stamped, signature } }, context);
   };
@@ -173,13 +174,18 @@ function isNamed(params: unknown): params is NamedParams {
 }
 
 /** Undefined for params without a canonical form, such as a lone surrogate. */
-function signedText(method: string, params: NamedParams): string | undefined {
+function signedText(request: Request, params: NamedParams): string | undefined {
   const { signature: _, ...signed } = params;
   try {
-    return canonicalJson({ method, params: signed });
+    return canonicalJson(signedMembers(request, signed));
   } catch {
     return undefined;
   }
+}
+
+/** The types of rich values change what a method gets, so they are signed too. */
+function signedMembers({ method, types = {} }: Request, params: NamedParams): object {
+  return Object.keys(types).length === 0 ? { method, params } : { method, params, types };
 }
 
 function stripped(params: NamedParams): NamedParams {

@@ -1,5 +1,5 @@
 import { createHmac, sign } from "node:crypto";
-import { createClient, createServer, type Middleware } from "callwire";
+import { createClient, createServer, exchangeLink, type Middleware } from "callwire";
 import { httpLink } from "callwire/http";
 import { serveHttp } from "callwire/http/node";
 import {
@@ -102,6 +102,26 @@ describe("the form of a signature in params", () => {
     expect(await api.call("transfer", params)).toEqual(params);
     await api.close();
     await server.close();
+  });
+});
+
+describe("rich values", () => {
+  test("are signed with their types, so that nobody can change these", async () => {
+    const { methods } = whoami();
+    const server = createServer(methods, { use: [signedParams({ keys: [key] })] });
+    let forge = (text: string): string => text;
+    const link = exchangeLink(async (text) => await server.receive(forge(text)));
+    const api = createClient(link, { values: "rich", use: [signParams({ key })] });
+    const params = { at: new Date(0), size: 5n };
+    expect(await api.call("transfer", params)).toEqual(params);
+    forge = (text) => text.replace('"bigint":["/size"]', '"url":["/size"]');
+    await expect(api.call("transfer", params)).rejects.toMatchObject({
+      data: { reason: "signature-invalid" },
+    });
+    forge = (text) => text.replace(/"types":.*/, '"types":{}}');
+    await expect(api.call("transfer", params)).rejects.toMatchObject({
+      data: { reason: "signature-invalid" },
+    });
   });
 });
 

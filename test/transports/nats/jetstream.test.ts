@@ -1,3 +1,4 @@
+import { deepStrictEqual } from "node:assert";
 import { DiscardPolicy, jetstreamManager, RetentionPolicy } from "@nats-io/jetstream";
 import { connect, type NatsConnection } from "@nats-io/transport-node";
 import {
@@ -14,6 +15,7 @@ import { durableLink, type ServeDurableOptions, serveDurable } from "callwire/na
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from "vitest";
 import { z } from "zod";
 import { isFull } from "../../full.ts";
+import { oneOfEach } from "../../rich-values.ts";
 import { describeWith } from "../../services.ts";
 import { deferred } from "../contract/wire.ts";
 import { startProxy } from "../contract.ts";
@@ -93,6 +95,15 @@ describeWith(["nats-server"], "durable notifications", () => {
     const log = { ...silentLog, warn: (fields: object) => void told.push(fields) };
     await serve({}, { subject, log });
     expect(told).toEqual(named === undefined ? [] : [{ stream, limits: named }]);
+  });
+
+  test("keep values that JSON cannot express", async () => {
+    const subject = `rich${++subjects}`;
+    const noted = deferred<unknown>();
+    await serve({ note: (value: unknown) => noted.resolve(value) }, { subject });
+    const publisher = createClient(durableLink(await open(), { subject }), { values: "rich" });
+    await publisher.notify("note", [oneOfEach]);
+    deepStrictEqual(await noted.promise, oneOfEach);
   });
 
   test("are acknowledged after the handler, and tried again when it fails", async () => {

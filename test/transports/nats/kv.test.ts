@@ -1,3 +1,4 @@
+import { deepStrictEqual } from "node:assert";
 import { once } from "node:events";
 import { StorageType } from "@nats-io/jetstream";
 import { type KV, Kvm } from "@nats-io/kv";
@@ -22,6 +23,7 @@ import {
 } from "callwire/nats/kv";
 import { FakeClock } from "callwire/testing";
 import { expect, onTestFinished, test } from "vitest";
+import { oneOfEach } from "../../rich-values.ts";
 import { describeWith } from "../../services.ts";
 import { deferred } from "../contract/wire.ts";
 import { Engine, nobodyHears, patient } from "./engine.ts";
@@ -48,6 +50,32 @@ describeWith(["nats-server"], "idempotency keys on NATS", () => {
     const client = createClient(natsLink(await engine.connect(), { subject }));
     return { client, bucket, engine, serve };
   }
+
+  test("a repetition gets the rich values of the first answer, also in an error", async () => {
+    let runs = 0;
+    const { engine } = await setUp({
+      make: (value: unknown) => [++runs, value],
+      refuse: (value: unknown) => {
+        runs++;
+        throw new RpcError(1001, "Refused", value);
+      },
+    });
+    const client = createClient(natsLink(await engine.connect(), { subject }), { values: "rich" });
+    const refused = () => client.call("refuse", [oneOfEach], key("k2")).catch((error) => error);
+    for (let i = 0; i < 2; i++) {
+      deepStrictEqual(await client.call("make", [oneOfEach], key("k1")), [1, oneOfEach]);
+      const { message, data } = (await refused()) as RpcError;
+      deepStrictEqual([message, data], ["Refused", oneOfEach]);
+    }
+    expect(runs).toBe(2);
+    // The same JSON with other types is another call.
+    await client.call("make", [new Date(0)], key("k3"));
+    await expect(client.call("make", [new Date(0).toISOString()], key("k3"))).rejects.toMatchObject(
+      {
+        code: ErrorCode.InvalidRequest,
+      },
+    );
+  });
 
   test("a repeated stream is refused, because its items are not kept", async () => {
     let runs = 0;

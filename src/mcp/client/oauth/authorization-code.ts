@@ -1,5 +1,5 @@
+import { base64Url } from "../../../protocol/base64.ts";
 import type { MaybePromise } from "../../../protocol/message.ts";
-import { base64Url } from "../../base64.ts";
 import type { IssuerMetadata, ResourceMetadata } from "./discovery.ts";
 import { OAuthError } from "./fetch-json.ts";
 

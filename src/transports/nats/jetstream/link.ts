@@ -86,7 +86,7 @@ export function durableLink(connection: NatsConnection, options: DurableLinkOpti
       const message = "a durable link sends notifications only; nothing would answer a call";
       throw new WireError("UNSUPPORTED", message);
     }
-    const { jsonrpc, method, params } = request;
+    const { jsonrpc, method, params, types } = request;
     const { headers, messageId } = headersOf(request, outgoing, options);
     const key = options.key?.(request);
     if (key !== undefined && typeof key !== "string") {
@@ -98,7 +98,7 @@ export function durableLink(connection: NatsConnection, options: DurableLinkOpti
     const storable: Storable = {
       subject,
       stream: queue.stream,
-      text: requestText({ jsonrpc, method, params }),
+      text: requestText({ jsonrpc, method, params, types }),
       options: { headers, msgID },
       end: performance.now() + timeoutMs,
       attemptMs,

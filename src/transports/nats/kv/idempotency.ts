@@ -6,7 +6,7 @@ import type { Handle, Middleware } from "../../../protocol/handle.ts";
 import type { ErrorObject, Reply, Request } from "../../../protocol/message.ts";
 import { failure, success } from "../../../protocol/message.ts";
 import { didNotRun, outcomeOf } from "../../../protocol/retry-rule.ts";
-import { errorObjectText, returnedText } from "../../../protocol/serialize.ts";
+import { errorObjectText, returnedText, typedText } from "../../../protocol/serialize.ts";
 import { BucketRetry, type KV, keyName } from "./bucket.ts";
 import { claim } from "./claim.ts";
 import { holdKey, type LeaseSettings, type Note } from "./lease.ts";
@@ -88,12 +88,14 @@ async function once(
 ): Promise<Reply | undefined> {
   // Principals do not share keys.
   const name = keyName(JSON.stringify([context.principal?.id ?? null, given]));
-  const of = keyName(JSON.stringify([request.method, request.params ?? null]));
+  const { method, params = null, types = {} } = request;
+  const typed = Object.keys(types).length === 0 ? [] : [types];
+  const of = keyName(JSON.stringify([method, params, ...typed]));
   const note: Note = { of, by: randomUUID() };
   const claimed = await claim(settings, { name, note }, context);
   if (typeof claimed !== "number") {
-    const { result, error } = claimed;
-    return error === undefined ? success(result) : failure(error);
+    const { result, error, types } = claimed;
+    return { ...(error === undefined ? success(result) : failure(error)), types };
   }
   const lease = holdKey(settings, { name, note, revision: claimed }, context);
   let reply: Reply | undefined;
@@ -115,10 +117,17 @@ function storedText(reply: Reply | undefined, context: Context): string | undefi
   const isCut = isStream && context.signal.aborted;
   if (reply === undefined || isCut || isTransient(reply.error)) return undefined;
   const error = reply.error ?? (isStream ? streamAnswer : undefined);
+  const value = error === undefined ? reply.result : error.data;
+  const { incoming } = context;
+  const isRich = incoming?.request.types !== undefined && value !== undefined;
   try {
-    return error === undefined
-      ? `{"result":${returnedText(reply.result)}}`
-      : `{"error":${errorObjectText(error)}}`;
+    const typed = isRich ? incoming.values.encode(value) : undefined;
+    const json = typed === undefined ? value : typed.value;
+    const text =
+      error === undefined
+        ? `{"result":${returnedText(json)}}`
+        : `{"error":${errorObjectText({ code: error.code, message: error.message, data: json })}}`;
+    return typed === undefined ? text : typedText(text, typed.types);
   } catch {
     // The result is not JSON, so the caller gets an internal error.
     return undefined;

@@ -1,7 +1,7 @@
 import { type Clock, systemClock, type Timer, withTimeout } from "../../../protocol/clock.ts";
 import type { Context } from "../../../protocol/context.ts";
 import { ErrorCode } from "../../../protocol/errors.ts";
-import type { ErrorObject } from "../../../protocol/message.ts";
+import type { ErrorObject, TypedPaths } from "../../../protocol/message.ts";
 import { isTooLarge } from "../connection.ts";
 import { type BucketRetry, type KV, type KvEntry, lateMessage, revisionOf } from "./bucket.ts";
 
@@ -11,7 +11,11 @@ export interface Note {
   readonly of: string;
   /** Id of the run. */
   readonly by: string;
-  readonly reply?: { readonly result?: unknown; readonly error?: ErrorObject };
+  readonly reply?: {
+    readonly result?: unknown;
+    readonly error?: ErrorObject;
+    readonly types?: TypedPaths;
+  };
 }
 
 export interface LeaseSettings {

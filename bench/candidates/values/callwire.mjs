@@ -1,0 +1,3 @@
+import { callwire } from "./callwire-client.mjs";
+
+export default () => callwire("rich");

@@ -1,0 +1,39 @@
+import type { Params, Request, TypedPaths } from "../protocol/message.ts";
+import { badReply } from "../protocol/pair.ts";
+import { ValueCodec } from "../protocol/value-codec.ts";
+import type { ClientOptions } from "./client.ts";
+
+/** Most rich values in a message of the server; more than any reply has, and fewer than take long to read. */
+const mostValues = 100_000;
+
+const noTypes: TypedPaths = {};
+
+/**
+ * Converts the messages of a client with rich values. Middleware sees their JSON form, which is what can be signed and
+ * sent again. Clients load this file when they need it, so that other pages do without it.
+ */
+export class RichCalls {
+  readonly #codec: ValueCodec;
+
+  constructor({ types, version }: Pick<ClientOptions, "types" | "version">) {
+    if (version === "1.0") throw new TypeError('values: "rich" needs JSON-RPC 2.0');
+    this.#codec = new ValueCodec(types, mostValues);
+  }
+
+  /** The request as it is sent. That it has types tells the server that this client accepts rich values. */
+  encode({ jsonrpc, method, params, id, timeoutMs }: Request): Request {
+    const typed = params === undefined ? undefined : this.#codec.encode(params);
+    return typed === undefined
+      ? { jsonrpc, method, params, id, timeoutMs, types: noTypes }
+      : { jsonrpc, method, params: typed.value as Params, id, timeoutMs, types: typed.types };
+  }
+
+  /** Throws if the types do not fit. */
+  decode(json: unknown, types: TypedPaths): unknown {
+    try {
+      return this.#codec.decode(json, types);
+    } catch (cause) {
+      throw badReply((cause as Error).message, { cause });
+    }
+  }
+}

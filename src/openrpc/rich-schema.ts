@@ -1,0 +1,69 @@
+import type { Schema } from "../protocol/standard-schema.ts";
+import type { Direction, JsonSchemaObject } from "./json-schema.ts";
+
+/** The keyword with the rich type of a value; the others describe its natural JSON form. */
+export const richKeyword = "x-callwire-type";
+
+/** What zod's converter passes to an override. */
+interface Converted {
+  readonly zodSchema: {
+    readonly _zod: {
+      readonly def: {
+        readonly type: string;
+        readonly keyType?: Schema;
+        readonly valueType?: Schema;
+      };
+      readonly bag: { readonly Class?: unknown };
+    };
+  };
+  readonly jsonSchema: Record<string, unknown>;
+}
+
+/** Options that make zod describe rich values, for which it has no JSON Schema. */
+export function zodOptions(
+  direction: Direction,
+  describe: (schema: Schema, direction: Direction) => JsonSchemaObject,
+): Record<string, unknown> {
+  const inner = (schema: Schema | undefined): JsonSchemaObject => {
+    const { $schema, ...json } = schema === undefined ? {} : describe(schema, direction);
+    // References would point to definitions that stay behind.
+    return JSON.stringify(json).includes('"$ref"') ? {} : json;
+  };
+  return {
+    unrepresentable: "any",
+    override({ zodSchema, jsonSchema }: Converted) {
+      const { def, bag } = zodSchema._zod;
+      const natural = naturalForm(def.type, bag.Class, () => [
+        inner(def.keyType),
+        inner(def.valueType),
+      ]);
+      if (natural !== undefined) Object.assign(jsonSchema, natural);
+    },
+  };
+}
+
+function naturalForm(
+  type: string,
+  cls: unknown,
+  parts: () => readonly [JsonSchemaObject, JsonSchemaObject],
+): JsonSchemaObject | undefined {
+  const base64 = { type: "string", contentEncoding: "base64" };
+  if (type === "date") return { type: "string", format: "date-time", [richKeyword]: "date" };
+  if (type === "bigint") return { type: "string", pattern: "^-?\\d+$", [richKeyword]: "bigint" };
+  if (type === "set") {
+    return { type: "array", items: parts()[1], uniqueItems: true, [richKeyword]: "set" };
+  }
+  if (type === "map") {
+    const items = { type: "array", items: parts(), minItems: 2, maxItems: 2 };
+    return { type: "array", items, [richKeyword]: "map" };
+  }
+  if (cls === Uint8Array) return { ...base64, [richKeyword]: "bytes" };
+  if (cls === ArrayBuffer) return { ...base64, [richKeyword]: "buffer" };
+  if (cls === Date) return { type: "string", format: "date-time", [richKeyword]: "date" };
+  return cls === URL ? { type: "string", format: "uri", [richKeyword]: "url" } : undefined;
+}
+
+/** Whether a document or a part of it has rich values. */
+export function isRich(described: unknown): boolean {
+  return JSON.stringify(described).includes(`"${richKeyword}"`);
+}

@@ -1,0 +1,279 @@
+import type { TypedPaths } from "./message.ts";
+import { isEnvelope } from "./parse.ts";
+import { type AnyValueType, builtInOf, builtIns, type Form, must } from "./value-types.ts";
+
+/** A value in its JSON form, and the types of what JSON cannot express in it. */
+export class TypedJson {
+  readonly value: unknown;
+  readonly types: TypedPaths;
+
+  constructor(value: unknown, types: TypedPaths) {
+    this.value = value;
+    this.types = types;
+  }
+}
+
+type Container = Record<string, unknown>;
+
+/** Types whose JSON is a single string or null, so that no path leads into it. */
+const leaves = new Set(["date", "bigint", "number", "undefined", "url", "bytes", "buffer"]);
+
+/** Turns rich values into JSON and the types that go with it, and back. */
+export class ValueCodec {
+  readonly #forms = new Map<string, Form>(Object.entries(builtIns));
+  readonly #own: readonly AnyValueType[];
+  readonly #most: number;
+  /** Most values have nothing rich, and then nothing needs to be allocated for them. */
+  #spare: Encoding | undefined;
+
+  /** `most` is the limit of rich values in what is decoded. */
+  constructor(own: readonly AnyValueType[] = [], most = 5000) {
+    this.#own = own;
+    this.#most = most;
+    for (const type of own) {
+      if (this.#forms.has(type.name)) {
+        throw new TypeError(`there are two value types with the name "${type.name}"`);
+      }
+      this.#forms.set(type.name, type);
+    }
+  }
+
+  /** Undefined if JSON can express the value as it is. */
+  encode(value: unknown): TypedJson | undefined {
+    if (typeof value === "string" || typeof value === "boolean") return undefined;
+    // Taken away meanwhile, because a type of the user's may encode something itself.
+    const encoding = this.#spare ?? new Encoding(this.#forms, this.#own);
+    this.#spare = undefined;
+    const json = encoding.encode(value);
+    const types = encoding.takeTypes();
+    this.#spare = encoding;
+    return types && new TypedJson(json, types);
+  }
+
+  /** The members `value` and `types` of a notification about a call. */
+  members(value: unknown): { readonly value: unknown; readonly types?: TypedPaths } {
+    return value instanceof TypedJson ? { ...value } : { ...(this.encode(value) ?? { value }) };
+  }
+
+  /** A copy of the JSON with its rich values. Throws a TypeError if the types do not fit. */
+  decode(json: unknown, types: unknown): unknown {
+    if (!isEnvelope(types)) throw new TypeError('the member "types" must be an object');
+    const names = Object.keys(types);
+    if (names.length === 0) return json;
+    const decoding = new Decoding(json);
+    const nesting: (readonly [path: string, name: string, form: Form])[] = [];
+    let count = 0;
+    for (const name of names) {
+      const paths = (types as Record<string, unknown>)[name];
+      const form = this.#forms.get(name);
+      if (form === undefined || !Array.isArray(paths)) {
+        throw new TypeError(`the type ${shown(name)} is unknown, or has no array of paths`);
+      }
+      count += paths.length;
+      if (count > this.#most) throw new TypeError(`more than ${this.#most} values have types`);
+      const isLeaf = leaves.has(name);
+      for (const path of paths) {
+        if (isLeaf) decoding.replace(path, name, form);
+        else nesting.push([path, name, form]);
+      }
+    }
+    // What is nested has a longer path and comes first, whatever order other programs wrote it in.
+    nesting.sort(([a], [b]) => b.length - a.length);
+    for (const [path, name, form] of nesting) decoding.replace(path, name, form);
+    return decoding.json;
+  }
+}
+
+/** JSON on its way to one value. */
+class Decoding {
+  /** Every path begins with an empty step, so the value itself is replaced like any part of it. */
+  readonly #root: Container;
+  /** Copies of the arrays and objects that have rich values, by their paths. */
+  readonly #copies = new Map<string, Container>();
+
+  constructor(json: unknown) {
+    this.#root = { "": json };
+  }
+
+  get json(): unknown {
+    return this.#root[""];
+  }
+
+  replace(path: unknown, name: string, form: Form): void {
+    try {
+      must(typeof path === "string");
+      const end = (path as string).lastIndexOf("/");
+      const parent = this.#container((path as string).slice(0, Math.max(0, end)), end);
+      const key = unescaped((path as string).slice(end + 1));
+      parent[key] = form.fromJson(ownMember(parent, key));
+    } catch (cause) {
+      throw new TypeError(`there is no ${shown(name)} at ${shown(path)}`, { cause });
+    }
+  }
+
+  /** The copy of what stands at a path; the root if the path of its member has no slash. */
+  #container(path: string, end: number): Container {
+    if (end === -1) return this.#root;
+    const known = this.#copies.get(path);
+    if (known !== undefined) return known;
+    const before = path.lastIndexOf("/");
+    const parent = this.#container(path.slice(0, Math.max(0, before)), before);
+    const key = unescaped(path.slice(before + 1));
+    const member = ownMember(parent, key) as Container;
+    const isArray = Array.isArray(member);
+    must(isArray || Object.getPrototypeOf(member) === Object.prototype);
+    const copy = (isArray ? member.slice() : { ...member }) as Container;
+    parent[key] = copy;
+    this.#copies.set(path, copy);
+    return copy;
+  }
+}
+
+/** One value on its way to JSON. */
+class Encoding {
+  #types: Record<string, string[]> | undefined;
+  readonly #forms: ReadonlyMap<string, Form>;
+  readonly #own: readonly AnyValueType[];
+  /** The objects around the current value. */
+  readonly #around: object[] = [];
+  /** The keys that lead to the current value. */
+  readonly #keys: (string | number)[] = [];
+  /** The paths of the first keys, as far as they were needed: most paths differ in their end only. */
+  readonly #paths: (string | undefined)[] = [""];
+  /** The path that was noted last. */
+  #noted: string | undefined;
+
+  constructor(forms: ReadonlyMap<string, Form>, own: readonly AnyValueType[]) {
+    this.#forms = forms;
+    this.#own = own;
+  }
+
+  /** The types that were found, before the next value is encoded. */
+  takeTypes(): TypedPaths | undefined {
+    const types = this.#types;
+    this.#types = undefined;
+    this.#noted = undefined;
+    return types;
+  }
+
+  /** Returns the value itself if nothing in it is rich. */
+  encode(value: unknown): unknown {
+    switch (typeof value) {
+      case "object":
+        return value === null ? value : this.#object(value);
+      case "number":
+        return Number.isFinite(value) && !Object.is(value, -0)
+          ? value
+          : this.#typed("number", value);
+      case "bigint":
+      case "undefined":
+        return this.#typed(typeof value, value);
+      default:
+        return value;
+    }
+  }
+
+  #object(value: object): unknown {
+    // The most common of all, and nothing is nested in it.
+    if (value instanceof Date && this.#own.length === 0) return this.#typed("date", value);
+    if (this.#around.includes(value)) throw new TypeError("a value contains itself");
+    this.#around.push(value);
+    const json = this.#json(value);
+    this.#around.pop();
+    return json;
+  }
+
+  #json(value: object): unknown {
+    for (const type of this.#own) if (type.test(value)) return this.#typed(type.name, value);
+    if (Array.isArray(value)) return this.#array(value);
+    const isPlain = Object.getPrototypeOf(value) === Object.prototype;
+    const name = isPlain ? undefined : builtInOf(value);
+    if (name !== undefined) return this.#typed(name, value);
+    const { toJSON } = value as { toJSON?: unknown };
+    if (typeof toJSON !== "function") return this.#members(value);
+    return this.encode(toJSON.call(value, `${this.#keys.at(-1) ?? ""}`));
+  }
+
+  #array(array: readonly unknown[]): readonly unknown[] {
+    let copy: unknown[] | undefined;
+    const depth = this.#keys.length;
+    for (let i = 0; i < array.length; i++) {
+      const member = array[i];
+      const json = this.#member(depth, i, member);
+      if (json === member) continue;
+      copy ??= array.slice();
+      copy[i] = json;
+    }
+    this.#keys.length = depth;
+    return copy ?? array;
+  }
+
+  #members(object: object): object {
+    let copy: Container | undefined;
+    const depth = this.#keys.length;
+    for (const key of Object.keys(object)) {
+      const member = (object as Container)[key];
+      // JSON leaves out undefined members, and no peer takes a path through this name.
+      if (member === undefined || key === "__proto__") continue;
+      const json = this.#member(depth, key, member);
+      if (json === member) continue;
+      copy ??= { ...object };
+      copy[key] = json;
+    }
+    this.#keys.length = depth;
+    return copy ?? object;
+  }
+
+  #member(depth: number, key: string | number, member: unknown): unknown {
+    if (typeof member === "string" || typeof member === "boolean") return member;
+    this.#keys[depth] = key;
+    this.#paths[depth + 1] = undefined;
+    return this.encode(member);
+  }
+
+  #typed(name: string, value: unknown): unknown {
+    const json = this.encode(this.#forms.get(name)?.toJson(value));
+    const path = this.#path(this.#keys.length);
+    if (path === this.#noted) {
+      throw new TypeError(`toJson of the value type "${name}" must not return a rich value`);
+    }
+    this.#noted = path;
+    this.#types ??= {};
+    const paths = this.#types[name];
+    if (paths === undefined) this.#types[name] = [path];
+    else paths.push(path);
+    return json;
+  }
+
+  #path(depth: number): string {
+    const known = this.#paths[depth];
+    if (known !== undefined) return known;
+    const key = this.#keys[depth - 1] as string | number;
+    const path = `${this.#path(depth - 1)}/${typeof key === "number" ? key : escaped(key)}`;
+    this.#paths[depth] = path;
+    return path;
+  }
+}
+
+/** A member that the wire may name: its own, and no part of a decoded value. */
+function ownMember(at: Container, key: string): unknown {
+  const isIndex = key !== "length" || !Array.isArray(at);
+  must(isIndex && key !== "__proto__" && Object.hasOwn(at, key));
+  return at[key];
+}
+
+/** The steps of a path are written as in a JSON Pointer (RFC 6901). */
+function escaped(step: string): string {
+  return /[~/]/.test(step) ? step.replaceAll("~", "~0").replaceAll("/", "~1") : step;
+}
+
+function unescaped(step: string): string {
+  if (!step.includes("~")) return step;
+  // With two forms of one step, a value could be copied twice.
+  must(!/~(?![01])/.test(step));
+  return step.replaceAll("~1", "/").replaceAll("~0", "~");
+}
+
+function shown(value: unknown): string {
+  return `${JSON.stringify(value)}`.slice(0, 100);
+}
