@@ -46,6 +46,8 @@ export interface CallContext extends Context {
   /** Whether the call has begun to stream items. */
   readonly isStream: boolean;
   beginStream(): void;
+  /** The call lasts until someone ends it; a server that closes does so at once. */
+  subscribe(): void;
   /** Runs if the call ends before its handler is done; costs a hundredth of an AbortSignal. */
   onEnded(run: () => void): void;
   /** The caller was sent progress, which restarts its own timeout but not the server's. */

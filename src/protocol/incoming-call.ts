@@ -107,6 +107,10 @@ export class IncomingCall implements CallContext {
     this.#running().isStream = true;
   }
 
+  subscribe(): void {
+    this.#running().isSubscription = true;
+  }
+
   onEnded(run: () => void): void {
     this.#running().onEnded = run;
   }
@@ -229,6 +233,7 @@ export class RunningCall implements TimedCall {
   heard: { readonly startMs: number; readonly lastMs: number } | undefined;
   principal: Principal | undefined;
   isStream: boolean;
+  isSubscription: boolean;
   ended: ErrorObject | undefined;
   controller: AbortController | undefined;
   onEnded: (() => void) | undefined;
@@ -254,6 +259,7 @@ export class RunningCall implements TimedCall {
     this.heard = undefined;
     this.principal = undefined;
     this.isStream = false;
+    this.isSubscription = false;
     this.ended = undefined;
     this.controller = undefined;
     this.onEnded = undefined;
