@@ -22,7 +22,9 @@ export type {
   MethodDefinition,
   StreamDefinition,
 } from "./protocol/contract.ts";
+export type { CredentialSource, Credentials } from "./protocol/credentials.ts";
 export { defaultDrainMs } from "./protocol/defaults.ts";
+export { type DirectCaller, directLink } from "./protocol/direct-link.ts";
 export {
   type CallFailure,
   cutShort,
@@ -42,7 +44,7 @@ export { exchangeLink } from "./protocol/exchange.ts";
 export { compose, type Handle, type Middleware } from "./protocol/handle.ts";
 export { type CloseOptions, Host, type HostOptions } from "./protocol/host.ts";
 export { defaultLimits, type Limits } from "./protocol/limits.ts";
-export type { Link, Outgoing } from "./protocol/link.ts";
+export type { Link, LinkState, Outgoing } from "./protocol/link.ts";
 export { type Log, silentLog } from "./protocol/log.ts";
 export {
   type ErrorObject,
@@ -72,5 +74,6 @@ export {
   type StreamTypes,
   stream,
 } from "./server/method.ts";
+export { type ContextMethods, type ContextSource, withContext } from "./server/method-context.ts";
 export { createServer, type Server, type ServerOptions } from "./server/server.ts";
 export { type Topic, type TopicOptions, topic } from "./server/topic.ts";

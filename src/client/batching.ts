@@ -51,6 +51,10 @@ export function batching(link: Link, options: BatchingOptions = {}): Link {
       flush();
       return link.close();
     },
+    get state() {
+      return link.state;
+    },
+    onState: (listener) => link.onState?.(listener) ?? (() => {}),
   };
 }
 

@@ -5,7 +5,7 @@ import { defaultTimeoutMs } from "../protocol/defaults.ts";
 import { WireError } from "../protocol/errors.ts";
 import { compose, type Handle, type Middleware } from "../protocol/handle.ts";
 import { checkTimeout } from "../protocol/limits.ts";
-import type { Link, Outgoing } from "../protocol/link.ts";
+import type { Link, LinkState, Outgoing } from "../protocol/link.ts";
 import { type Log, plainLog } from "../protocol/log.ts";
 import { nextId, type Params, type Request } from "../protocol/message.ts";
 import type { Version } from "../protocol/parse.ts";
@@ -123,6 +123,16 @@ export class Client<M = any> implements AsyncDisposable {
   /** This client with other defaults for its calls: `client.with({ timeoutMs: 500 }).api.…`. */
   with(options: CallOptions): Client<M> {
     return new Client<M>(this.#link, this.#options, this.#merge(options), this.#running);
+  }
+
+  /** Whether the link has a connection; undefined for links without one, such as HTTP. */
+  get state(): LinkState | undefined {
+    return this.#link.state;
+  }
+
+  /** Calls the listener with each new `state`; returns a function that stops it. */
+  onState(listener: (state: LinkState) => void): () => void {
+    return this.#link.onState?.(listener) ?? (() => {});
   }
 
   /** Closes the link; open calls fail with `CLOSED`. */

@@ -3,14 +3,14 @@ import type { Reply } from "../protocol/message.ts";
 import type { OutgoingCall } from "./outgoing-call.ts";
 
 /** The result of a reply; throws its error. */
-export function resultOf(reply: Reply | undefined): unknown {
-  if (reply?.error) throw RemoteError.from(reply.error);
+export function resultOf(reply: Reply | undefined, method: string): unknown {
+  if (reply?.error) throw RemoteError.from(reply.error, method);
   return reply?.result;
 }
 
 /** The same for a caller that wants only the result; throws if items came instead, which would be lost silently. */
 export function wholeResult(reply: Reply | undefined, call: OutgoingCall): unknown {
-  const result = resultOf(reply);
+  const result = resultOf(reply, call.method);
   if (result == null && call.streamed && !call.read) throw call.mistaken();
   return result;
 }
@@ -36,7 +36,7 @@ export function readItems(call: OutgoingCall, reply: Promise<Reply | undefined>)
         else await items.arrival();
       }
       if (left) return;
-      const result = resultOf(await reply);
+      const result = resultOf(await reply, call.method);
       if (!call.streamed && result != null) {
         const sentence = `${call.method} does not stream; call it with client.call`;
         throw new WireError("BAD_REPLY", sentence);

@@ -1,6 +1,7 @@
 import { decodeUtf8 } from "../framing/utf8.ts";
+import type { CredentialSource } from "../protocol/credentials.ts";
 import { WireError } from "../protocol/errors.ts";
-import type { Payload } from "../protocol/exchange.ts";
+import type { Exchange, Payload } from "../protocol/exchange.ts";
 import type { Request } from "../protocol/message.ts";
 import { badReply, replyOf } from "../protocol/pair.ts";
 import { isEnvelope } from "../protocol/parse.ts";
@@ -13,6 +14,22 @@ export type HeaderRecord = Readonly<Record<string, string>>;
 
 /** Headers for every request, or a function that returns them for each, such as one that renews a token. */
 export type HeaderSource = HeaderRecord | (() => HeaderRecord | Promise<HeaderRecord>);
+
+/** Sends a payload once more, with other credentials, if the server refused those that it had: it did not run. */
+export function renewing(exchange: Exchange, credentials: CredentialSource | undefined): Exchange {
+  if (credentials === undefined) return exchange;
+  return (text, payload) => {
+    const again = (settle: () => string | undefined) =>
+      payload.refused && !payload.cancelled ? exchange(text, payload) : settle();
+    return exchange(text, payload).then(
+      (reply) => again(() => reply),
+      (error) =>
+        again(() => {
+          throw error;
+        }),
+    );
+  };
+}
 
 /** Writes a request without the members that are sent as headers; in a batch they stay, since headers are not for one entry. */
 export function writeRequest(request: Request, alone: boolean): string {
@@ -28,10 +45,13 @@ export class RequestHeaders {
   readonly #base: HeaderRecord;
   /** For a payload of which only replies are wanted: accepts the first type only. */
   readonly #plain: HeaderRecord;
-  readonly #source: (() => HeaderRecord | Promise<HeaderRecord>) | undefined;
+  readonly #source: ((refused: boolean) => HeaderRecord | Promise<HeaderRecord>) | undefined;
 
-  constructor(accept: string, source: HeaderSource | undefined) {
-    this.#source = typeof source === "function" ? source : undefined;
+  constructor(accept: string, source: HeaderSource | undefined, credentials?: CredentialSource) {
+    const given = typeof source === "function" ? source : undefined;
+    this.#source = credentials
+      ? async (refused) => merged(await given?.(), (await credentials({ refused })).headers)
+      : given;
     const own = { "content-type": "application/json", accept };
     this.#base = typeof source === "object" ? merged(own, source) : own;
     this.#plain = { ...this.#base, accept: accept.replace(/,.*/, "") };
@@ -52,7 +72,7 @@ export class RequestHeaders {
   }
 
   of(payload: Payload): HeaderRecord | Promise<HeaderRecord> {
-    const given = this.#source?.();
+    const given = this.#source?.(payload.refused);
     return given instanceof Promise
       ? given.then((headers) => this.#with(headers, payload))
       : this.#with(given, payload);
@@ -128,7 +148,7 @@ export async function readText(
 }
 
 export function replyTooLarge(maxBytes: number): WireError {
-  return badReply(`the reply is larger than ${maxBytes} bytes`);
+  return badReply(`the reply is larger than ${maxBytes} bytes (maxReplyBytes)`);
 }
 
 /** Hands over what comes before the reply, and returns the reply; undefined if the stream ended before it. */
@@ -157,6 +177,7 @@ export function unsignedEvents(): WireError {
 /** The reply, or undefined if there is none; throws if the status is an error and the body is not JSON-RPC. */
 export function replyText(status: number, text: string, payload: Payload): string | undefined {
   if (status >= 200 && status < 300) return text === "" ? undefined : text;
+  payload.refused = status === 401;
   if (payload.expectsReply && isReply(text)) return text;
   throw new WireError("HTTP_STATUS", `the server answered with the status ${status}`, { status });
 }

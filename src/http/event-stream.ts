@@ -72,7 +72,7 @@ export class EventStreamDecoder {
   #keep(part: string): void {
     this.#length += part.length;
     if (!(this.#length <= this.#maxLength)) {
-      throw badReply(`an event is longer than ${this.#maxLength} characters`);
+      throw badReply(`an event is longer than ${this.#maxLength} characters (maxReplyBytes)`);
     }
     this.#line.push(part);
   }

@@ -92,10 +92,17 @@ export class RemoteError<Code extends number = number, Data = unknown> extends R
   Code,
   Data
 > {
-  static from(error: ErrorObject): RpcError {
-    return error instanceof RpcError
-      ? error
-      : new RemoteError(error.code, error.message, error.data);
+  /** The method that was called; not enumerable, so that errors of different calls compare as equal. */
+  declare readonly method?: string;
+
+  static from(error: ErrorObject, method?: string): RpcError {
+    if (error instanceof RpcError) return error;
+    const { code, message, data } = error;
+    if (method === undefined) return new RemoteError(code, message, data);
+    // The stack begins with what the message is now, and so names the method where it is printed.
+    const own = new RemoteError(code, `${message} (${method})`, data);
+    own.message = message;
+    return Object.defineProperty(own, "method", { value: method });
   }
 }
 

@@ -20,6 +20,8 @@ export class Payload implements Linked<Payload> {
    * `Outgoing`.
    */
   onCancel: (() => void) | undefined = undefined;
+  /** Set by the exchange: whether the server refused the credentials, so that nothing ran. */
+  refused = false;
   readonly #outgoing: readonly Outgoing[];
   readonly #tap: Tap | undefined;
   #cancelled = false;

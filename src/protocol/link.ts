@@ -39,6 +39,9 @@ export interface Outgoing {
   readonly read?: boolean;
 }
 
+/** Whether a link has a connection. "idle" connects with the next call. */
+export type LinkState = "idle" | "connecting" | "open" | "reconnecting" | "closed";
+
 /**
  * Carries payloads to a server and returns the replies. Every client transport is a Link. A promise rejects with a
  * `WireError` if no reply came.
@@ -52,4 +55,8 @@ export interface Link {
     outgoing: readonly Outgoing[],
   ): readonly Promise<Reply | undefined>[];
   close(): Promise<void>;
+  /** Undefined for links without a connection, such as HTTP. */
+  readonly state?: LinkState | undefined;
+  /** Calls the listener with each new state; returns a function that stops it. Missing with `state`. */
+  onState?(listener: (state: LinkState) => void): () => void;
 }

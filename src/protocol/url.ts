@@ -6,6 +6,22 @@ export function wrongAddress(expected: string, given: string | URL): TypeError {
   return new TypeError(`the address must be ${expected}, not ${shown || '""'}`);
 }
 
+/** Whether an address can only be resolved when it is used: pages are also built and tested where there is no page. */
+export function isRelative(given: string | URL): boolean {
+  return /^[./]/.test(String(given));
+}
+
+/** The absolute address. A relative one counts from `base`, or else from the page. */
+export function absoluteAddress(given: string | URL, base: string | URL | undefined): string {
+  const address = String(given);
+  if (/^[\w+.-]+:/.test(address)) return address;
+  const from = base ?? (globalThis as { location?: { href: string } }).location?.href;
+  if (!URL.canParse(address, from)) {
+    throw wrongAddress("absolute (there is no page and no option baseUrl to resolve it)", address);
+  }
+  return new URL(address, from).href;
+}
+
 /** A URL for `fetch`, which may be relative to a page. */
 export function fetchAddress(given: string | URL): string {
   const address = String(given);

@@ -35,8 +35,9 @@ const bad = unauthenticated("a ticket that is not valid any more");
  * import { webSocketLink } from "callwire/ws";
  *
  * // In the page; the server has the method `ticket`.
- * const ticket = String(await client.call("ticket"));
- * const link = webSocketLink("/rpc", { protocols: ticketProtocols(ticket), reconnect: false });
+ * const link = webSocketLink("/rpc", {
+ *   protocols: async () => ticketProtocols(String(await client.call("ticket"))),
+ * });
  * ```
  */
 export function ticketProtocols(ticket: string): string[] {
