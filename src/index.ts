@@ -44,7 +44,7 @@ export { exchangeLink } from "./protocol/exchange.ts";
 export { compose, type Handle, type Middleware } from "./protocol/handle.ts";
 export { type CloseOptions, Host, type HostOptions } from "./protocol/host.ts";
 export { defaultLimits, type Limits } from "./protocol/limits.ts";
-export type { Link, LinkState, Outgoing } from "./protocol/link.ts";
+export type { Link, LinkState, LinkStates, Outgoing } from "./protocol/link.ts";
 export { type Log, silentLog } from "./protocol/log.ts";
 export {
   type ErrorObject,

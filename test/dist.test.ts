@@ -134,15 +134,6 @@ test("the server answers a call", async () => {
   expect(JSON.parse(output)).toEqual({ jsonrpc: "2.0", result: 5, id: 1 });
 });
 
-test("an error that is printed names the method", async () => {
-  const output = await runProgram(`
-    import { createServer } from "callwire";
-    const api = createServer({ tasks: { get: () => { throw new Error("x"); } } }).caller();
-    await api.tasks.get().catch((error) => console.log(error.stack, error.message));
-  `);
-  expect(output).toMatch(/Internal error \(tasks\/get\)\n[\s\S]*Internal error$/);
-});
-
 test("the command line starts", async () => {
   const { stdout } = await run("npx", ["--offline", "callwire", "--help"], { cwd: folder });
   expect(stdout).toContain("callwire");

@@ -1,6 +1,6 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 
-import { type Clock, systemClock, timeUntil } from "../protocol/clock.ts";
+import { type Clock, forever, systemClock, timeUntil } from "../protocol/clock.ts";
 import { defaultTimeoutMs } from "../protocol/defaults.ts";
 import { WireError } from "../protocol/errors.ts";
 import { compose, type Handle, type Middleware } from "../protocol/handle.ts";
@@ -127,12 +127,12 @@ export class Client<M = any> implements AsyncDisposable {
 
   /** Whether the link has a connection; undefined for links without one, such as HTTP. */
   get state(): LinkState | undefined {
-    return this.#link.state;
+    return this.#link.states?.now;
   }
 
   /** Calls the listener with each new `state`; returns a function that stops it. */
   onState(listener: (state: LinkState) => void): () => void {
-    return this.#link.onState?.(listener) ?? (() => {});
+    return this.#link.states?.listen(listener) ?? (() => {});
   }
 
   /** Closes the link; open calls fail with `CLOSED`. */
@@ -236,12 +236,12 @@ export class Client<M = any> implements AsyncDisposable {
       method,
       params,
       id,
-      timeoutMs: travels === Number.POSITIVE_INFINITY ? undefined : travels,
+      timeoutMs: travels === forever ? undefined : travels,
     };
     return new OutgoingCall(
       request,
       options,
-      timeoutMs === Number.POSITIVE_INFINITY ? undefined : timeoutMs,
+      timeoutMs === forever ? undefined : timeoutMs,
       options.idempotent ?? this.#isIdempotent(method),
       this.#options.log ?? plainLog,
       this.#running.clock,

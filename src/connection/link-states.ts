@@ -1,8 +1,8 @@
 import { consoleLog } from "../protocol/console-log.ts";
-import type { LinkState } from "../protocol/link.ts";
+import type { LinkState, LinkStates } from "../protocol/link.ts";
 
 /** The state of a link, and who wants to know of changes. */
-export class LinkStates {
+export class ChangingStates implements LinkStates {
   now: LinkState = "idle";
   readonly #listeners = new Set<(state: LinkState) => void>();
 

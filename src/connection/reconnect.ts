@@ -1,11 +1,11 @@
 import { type Clock, settledOrTimeout, systemClock, type Timer } from "../protocol/clock.ts";
 import { consoleLog } from "../protocol/console-log.ts";
 import { WireError } from "../protocol/errors.ts";
-import type { Link, LinkState, Outgoing } from "../protocol/link.ts";
+import type { Link, Outgoing } from "../protocol/link.ts";
 import type { Reply, Request } from "../protocol/message.ts";
 import { maySendAgain, outcomeOf } from "../protocol/retry-rule.ts";
 import type { Connection } from "./connection.ts";
-import { LinkStates } from "./link-states.ts";
+import { ChangingStates } from "./link-states.ts";
 import { connectionClosed, hasTaken, isDenied, isUnauthenticated, toldAs } from "./lost-call.ts";
 import { unlessCancelled } from "./pending.ts";
 import { NotTaken, stoppedBefore } from "./shutdown-notice.ts";
@@ -79,21 +79,13 @@ class ReconnectingLink implements Link {
   readonly #renewed = new WeakSet<Connection>();
   /** Connections with old credentials, which close after their last call. */
   readonly #retired = new Set<Connection>();
-  readonly #states = new LinkStates();
+  readonly states = new ChangingStates();
 
   constructor(open: Open, options: ReconnectOptions | false) {
     this.#open = open;
     this.#heals = options !== false;
     this.#options = options === false ? {} : options;
     this.#clock = this.#options.clock ?? systemClock;
-  }
-
-  get state(): LinkState {
-    return this.#states.now;
-  }
-
-  onState(listener: (state: LinkState) => void): () => void {
-    return this.#states.listen(listener);
   }
 
   send(request: Request, outgoing: Outgoing): Promise<Reply | undefined> {
@@ -178,7 +170,7 @@ class ReconnectingLink implements Link {
 
   async close(): Promise<void> {
     this.#closed = true;
-    this.#states.set("closed");
+    this.states.set("closed");
     this.#closing.abort(new WireError("CLOSED", "the link is closed"));
     this.#wait?.stop();
     const connection = await this.#connection?.catch(() => undefined);
@@ -257,7 +249,7 @@ class ReconnectingLink implements Link {
       // After reconnecting was abandoned, a retrying call must not restart it.
       if (this.#connection === undefined && lost !== undefined) throw lost;
       if (this.#connection === undefined) {
-        this.#states.set("connecting");
+        this.states.set("connecting");
         this.#connection = this.#connect(0);
       }
       const connection = await this.#connection;
@@ -288,7 +280,7 @@ class ReconnectingLink implements Link {
         this.#connection = undefined;
         this.#failures = 0;
         this.#refused = false;
-        this.#states.set("idle");
+        this.states.set("idle");
         // If `onConnect` failed, no call was sent.
         throw toldAs("CONNECTION_FAILED", error);
       }
@@ -329,7 +321,7 @@ class ReconnectingLink implements Link {
   #watch(connection: Connection): void {
     const since = this.#clock.elapsed();
     this.#current = connection;
-    this.#states.set("open");
+    this.states.set("open");
     void connection.closed.then((error) => {
       if (this.#current !== connection) return;
       this.#current = undefined;
@@ -345,7 +337,7 @@ class ReconnectingLink implements Link {
       const renews = this.#mayRenew(connection, refusal);
       if (renews) this.#refused = true;
       if (this.#heals && (renews || !isDenied(refusal))) this.#heal(since);
-      else this.#states.set("idle");
+      else this.states.set("idle");
     });
   }
 
@@ -355,10 +347,10 @@ class ReconnectingLink implements Link {
     this.#failures = this.#clock.elapsed() - since >= maxDelayMs ? 1 : this.#failures + 1;
     if (this.#failures > attempts) {
       this.#failures = 0;
-      this.#states.set("idle");
+      this.states.set("idle");
       return;
     }
-    this.#states.set("reconnecting");
+    this.states.set("reconnecting");
     // Reconnect without waiting for the next call: the server may want to call or notify this client.
     this.#connection = this.#connect(attempts);
     this.#connection.catch(() => {});

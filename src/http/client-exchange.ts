@@ -1,35 +1,19 @@
 import { decodeUtf8 } from "../framing/utf8.ts";
 import type { CredentialSource } from "../protocol/credentials.ts";
 import { WireError } from "../protocol/errors.ts";
-import type { Exchange, Payload } from "../protocol/exchange.ts";
+import type { Payload } from "../protocol/exchange.ts";
+import { parseJson } from "../protocol/json-text.ts";
 import type { Request } from "../protocol/message.ts";
 import { badReply, replyOf } from "../protocol/pair.ts";
-import { isEnvelope } from "../protocol/parse.ts";
 import type { HttpSigner } from "../protocol/seal.ts";
 import { requestText } from "../protocol/serialize.ts";
-import type { EventStreamDecoder } from "./event-stream.ts";
+import { type EventStreamDecoder, replyTooLarge } from "./event-stream.ts";
 
 /** Header values by name. */
 export type HeaderRecord = Readonly<Record<string, string>>;
 
 /** Headers for every request, or a function that returns them for each, such as one that renews a token. */
 export type HeaderSource = HeaderRecord | (() => HeaderRecord | Promise<HeaderRecord>);
-
-/** Sends a payload once more, with other credentials, if the server refused those that it had: it did not run. */
-export function renewing(exchange: Exchange, credentials: CredentialSource | undefined): Exchange {
-  if (credentials === undefined) return exchange;
-  return (text, payload) => {
-    const again = (settle: () => string | undefined) =>
-      payload.refused && !payload.cancelled ? exchange(text, payload) : settle();
-    return exchange(text, payload).then(
-      (reply) => again(() => reply),
-      (error) =>
-        again(() => {
-          throw error;
-        }),
-    );
-  };
-}
 
 /** Writes a request without the members that are sent as headers; in a batch they stay, since headers are not for one entry. */
 export function writeRequest(request: Request, alone: boolean): string {
@@ -66,9 +50,9 @@ export class RequestHeaders {
   ): HeaderRecord | Promise<HeaderRecord> {
     const own = this.of(payload);
     if (signer === undefined) return own;
-    const sign = async (headers: HeaderRecord | Promise<HeaderRecord>): Promise<HeaderRecord> =>
-      signer.sign({ method: "POST", url, headers: await headers, body });
-    return sign(own);
+    return Promise.resolve(own).then((headers) =>
+      signer.sign({ method: "POST", url, headers, body }),
+    );
   }
 
   of(payload: Payload): HeaderRecord | Promise<HeaderRecord> {
@@ -89,22 +73,24 @@ export class RequestHeaders {
 
 /** The members of a request that are sent as headers. */
 export function carriedBy(request: Request | undefined): HeaderRecord | undefined {
-  if (request === undefined) return undefined;
-  const { timeoutMs, traceparent, tracestate } = request;
+  const { timeoutMs, traceparent, tracestate } = request ?? {};
   if (timeoutMs === undefined && traceparent === undefined) return undefined;
-  return {
-    ...(timeoutMs === undefined ? undefined : { "timeout-ms": `${Math.ceil(timeoutMs)}` }),
-    ...(traceparent === undefined ? undefined : { traceparent }),
-    ...(traceparent === undefined || tracestate === undefined ? undefined : { tracestate }),
-  };
+  return merged({
+    "timeout-ms": timeoutMs === undefined ? timeoutMs : `${Math.ceil(timeoutMs)}`,
+    traceparent,
+    tracestate: traceparent && tracestate,
+  });
 }
 
 /** Later records win; names are compared without case. */
-function merged(...records: readonly (HeaderRecord | undefined)[]): HeaderRecord {
+function merged(
+  ...records: readonly (Readonly<Record<string, string | undefined>> | undefined)[]
+): HeaderRecord {
   const all: Record<string, string> = {};
   for (const record of records) {
-    if (record === undefined) continue;
-    for (const [name, value] of Object.entries(record)) all[name.toLowerCase()] = value;
+    for (const [name, value] of Object.entries(record ?? {})) {
+      if (value !== undefined) all[name.toLowerCase()] = value;
+    }
   }
   return all;
 }
@@ -147,10 +133,6 @@ export async function readText(
   return text;
 }
 
-export function replyTooLarge(maxBytes: number): WireError {
-  return badReply(`the reply is larger than ${maxBytes} bytes (maxReplyBytes)`);
-}
-
 /** Hands over what comes before the reply, and returns the reply; undefined if the stream ended before it. */
 export async function readEvents(
   chunks: AsyncIterable<Uint8Array>,
@@ -171,25 +153,19 @@ export async function readEvents(
 
 /** A signature covers a whole body, so events cannot be signed. */
 export function unsignedEvents(): WireError {
-  return badReply("the reply came as an event stream, which is not signed");
+  return badReply("an event stream is not signed");
 }
 
 /** The reply, or undefined if there is none; throws if the status is an error and the body is not JSON-RPC. */
 export function replyText(status: number, text: string, payload: Payload): string | undefined {
   if (status >= 200 && status < 300) return text === "" ? undefined : text;
-  payload.refused = status === 401;
   if (payload.expectsReply && isReply(text)) return text;
   throw new WireError("HTTP_STATUS", `the server answered with the status ${status}`, { status });
 }
 
 function isReply(text: string): boolean {
-  try {
-    const payload: unknown = JSON.parse(text);
-    const [first] = Array.isArray(payload) ? payload : [payload];
-    return isEnvelope(first) && replyOf(first) !== undefined;
-  } catch {
-    return false;
-  }
+  const [first] = [parseJson(text)].flat();
+  return replyOf(first) !== undefined;
 }
 
 /** Codes of a connection that was never established, so that the call cannot have run; a bad TLS record comes later. */

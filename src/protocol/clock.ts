@@ -16,6 +16,9 @@ export interface Timer {
 /** The longest delay of one timer, about three weeks; `setTimeout` treats delays above 2 ** 31 ms as 0. */
 export const longestDelayMs = 2e9;
 
+/** No time limit; named once, because client bundles pay for each mention of the number. */
+export const forever: number = Number.POSITIVE_INFINITY;
+
 /** The clock of this machine. */
 export const systemClock: Clock = {
   now: () => Date.now(),

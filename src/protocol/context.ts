@@ -15,7 +15,7 @@ export interface Context {
    * the system clock moves it too, but not the time that the call has left.
    */
   readonly deadline: number | undefined;
-  /** The peer that made the call; on a duplex wire it can be called back. */
+  /** The peer that made the call; on a duplex wire it can be called back. Missing on a client. */
   readonly peer: Peer;
   /** The authenticated caller; set by authentication. */
   principal: Principal | undefined;

@@ -97,11 +97,7 @@ export class RemoteError<Code extends number = number, Data = unknown> extends R
 
   static from(error: ErrorObject, method?: string): RpcError {
     if (error instanceof RpcError) return error;
-    const { code, message, data } = error;
-    if (method === undefined) return new RemoteError(code, message, data);
-    // The stack begins with what the message is now, and so names the method where it is printed.
-    const own = new RemoteError(code, `${message} (${method})`, data);
-    own.message = message;
+    const own = new RemoteError(error.code, error.message, error.data);
     return Object.defineProperty(own, "method", { value: method });
   }
 }

@@ -11,15 +11,17 @@ export function isRelative(given: string | URL): boolean {
   return /^[./]/.test(String(given));
 }
 
+/** Undefined where there is no page. */
+export function pageAddress(): string | undefined {
+  return (globalThis as { location?: { href: string } }).location?.href;
+}
+
 /** The absolute address. A relative one counts from `base`, or else from the page. */
 export function absoluteAddress(given: string | URL, base: string | URL | undefined): string {
-  const address = String(given);
-  if (/^[\w+.-]+:/.test(address)) return address;
-  const from = base ?? (globalThis as { location?: { href: string } }).location?.href;
-  if (!URL.canParse(address, from)) {
-    throw wrongAddress("absolute (there is no page and no option baseUrl to resolve it)", address);
-  }
-  return new URL(address, from).href;
+  if (/^[\w+.-]+:/.test(String(given))) return String(given);
+  const from = base ?? pageAddress();
+  if (URL.canParse(given, from)) return new URL(given, from).href;
+  throw wrongAddress("absolute (there is no page and no option baseUrl to resolve it)", given);
 }
 
 /** A URL for `fetch`, which may be relative to a page. */

@@ -6,7 +6,6 @@ import {
   RequestHeaders,
   readEvents,
   readText,
-  renewing,
   replyText,
   unsignedEvents,
   wireErrorOf,
@@ -18,7 +17,7 @@ import { type Exchange, exchangeLink } from "../../protocol/exchange.ts";
 import type { Link } from "../../protocol/link.ts";
 import type { HttpSigner } from "../../protocol/seal.ts";
 import type { Tap } from "../../protocol/tap.ts";
-import { absoluteAddress, fetchAddress } from "../../protocol/url.ts";
+import { fetchAddress, pageAddress } from "../../protocol/url.ts";
 
 export interface HttpLinkOptions {
   /** Sent with every request; a function is called for each, and may be asynchronous. @default none */
@@ -62,11 +61,12 @@ export function httpLink(url: string | URL, options: HttpLinkOptions = {}): Link
   const { fetch: send = (to, init) => fetch(to, init), maxReplyBytes = defaultMaxReplyBytes } =
     options;
   const address = fetchAddress(url);
-  const { signer, baseUrl } = options;
-  const headers = new RequestHeaders(acceptEither, options.headers, options.credentials);
+  const { signer, baseUrl, credentials } = options;
+  const headers = new RequestHeaders(acceptEither, options.headers, credentials);
 
   const exchange: Exchange = async (text, payload) => {
-    const target = absoluteAddress(address, baseUrl);
+    const base = baseUrl ?? pageAddress();
+    const target = base ? new URL(address, base).href : address;
     const own = await headers.signed(signer, target, text, payload);
     try {
       const response = await send(target, {
@@ -81,6 +81,11 @@ export function httpLink(url: string | URL, options: HttpLinkOptions = {}): Link
       if (!isEventStream(response.headers.get("content-type"))) {
         const body = await readText(chunks, maxReplyBytes);
         const { status, headers } = response;
+        if (status === 401 && credentials && !payload.refused) {
+          // Nothing ran.
+          payload.refused = true;
+          return exchange(text, payload);
+        }
         const header = (name: string): string | undefined => headers.get(name) ?? undefined;
         await signer?.check?.({ status, header, body }, own);
         return replyText(status, body, payload);
@@ -94,7 +99,7 @@ export function httpLink(url: string | URL, options: HttpLinkOptions = {}): Link
     }
   };
 
-  return exchangeLink(renewing(exchange, options.credentials), {
+  return exchangeLink(exchange, {
     write: writeRequest,
     tap: options.tap,
   });

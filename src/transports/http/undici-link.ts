@@ -7,14 +7,13 @@ import {
   type HeaderRecord,
   isEventStream,
   RequestHeaders,
-  renewing,
   replyText,
-  replyTooLarge,
   unsignedEvents,
   wireErrorOf,
   writeRequest,
 } from "../../http/client-exchange.ts";
-import { EventStreamDecoder } from "../../http/event-stream.ts";
+import { EventStreamDecoder, replyTooLarge } from "../../http/event-stream.ts";
+import { renewing } from "../../http/renewed-exchange.ts";
 import { systemClock, type Timer } from "../../protocol/clock.ts";
 import { WireError } from "../../protocol/errors.ts";
 import { type Exchange, exchangeLink, type Payload } from "../../protocol/exchange.ts";
@@ -172,6 +171,7 @@ class PoolCall implements Dispatcher.DispatchHandler {
     headers: Record<string, string | string[] | undefined>,
   ): void {
     this.#status = status;
+    this.#payload.refused ||= status === 401;
     const type = headers["content-type"];
     if (this.check !== undefined) {
       this.#header = (name) => {

@@ -7,12 +7,12 @@ import {
   RequestHeaders,
   readEvents,
   readText,
-  renewing,
   replyText,
   wireErrorOf,
   writeRequest,
 } from "../../http/client-exchange.ts";
 import { EventStreamDecoder } from "../../http/event-stream.ts";
+import { renewing } from "../../http/renewed-exchange.ts";
 import { type Clock, systemClock, type Timer } from "../../protocol/clock.ts";
 import type { CredentialSource } from "../../protocol/credentials.ts";
 import { WireError } from "../../protocol/errors.ts";
@@ -155,6 +155,7 @@ class EventExchange {
     const text = await readText(chunks, this.#maxBytes);
     const { status } = response;
     if (this.#decoder.lastId !== "" && status === 401) throw this.#refused();
+    this.#payload.refused ||= status === 401;
     // The status is about resuming, and says nothing about whether the call ran.
     if (this.#decoder.lastId !== "" && (status === 404 || status >= 500)) {
       const sentence = "the connection broke and the server has no more of the stream";
