@@ -18,7 +18,9 @@ export type {
   MethodDefinition,
   StreamDefinition,
 } from "./protocol/contract.ts";
+export type { CredentialSource, Credentials } from "./protocol/credentials.ts";
 export { defaultDrainMs } from "./protocol/defaults.ts";
+export { type DirectCaller, directLink } from "./protocol/direct-link.ts";
 export {
   type CallFailure,
   cutShort,
@@ -39,7 +41,7 @@ export { compose, type Handle, type Middleware } from "./protocol/handle.ts";
 export { type CloseOptions, Host, type HostOptions } from "./protocol/host.ts";
 export type { Unsendable, Values } from "./protocol/json-value.ts";
 export { defaultLimits, type Limits } from "./protocol/limits.ts";
-export type { Link, Outgoing } from "./protocol/link.ts";
+export type { Link, LinkState, LinkStates, Outgoing } from "./protocol/link.ts";
 export { type Log, silentLog } from "./protocol/log.ts";
 export {
   type ErrorObject,
@@ -71,5 +73,6 @@ export {
   type StreamTypes,
   stream,
 } from "./server/method.ts";
+export { type ContextMethods, type ContextSource, withContext } from "./server/method-context.ts";
 export { createServer, type Server, type ServerOptions } from "./server/server.ts";
 export { type Topic, type TopicOptions, topic } from "./server/topic.ts";

@@ -13,8 +13,8 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   framing: ["protocol"],
   connection: ["protocol", "framing"],
   ...Object.fromEntries(features.map((folder) => [folder, ["protocol"]])),
-  // Each server answers rpc.discover with its document.
-  server: ["protocol", "openrpc"],
+  // Each server answers rpc.discover with its document, and its caller is a client without a wire.
+  server: ["protocol", "openrpc", "client"],
   // And each gateway with one of all that is behind it.
   gateway: ["protocol", "openrpc"],
   // Node's streams, for the transports that need Node.

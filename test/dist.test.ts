@@ -25,11 +25,13 @@ const nodeOnly = [
   "callwire/cloudevents",
   "callwire/http/node",
   "callwire/mcp",
+  "callwire/mcp/client/node",
   "callwire/security/keys",
   "callwire/security/signing",
   "callwire/stdio",
   "callwire/tcp",
   "callwire/testing/node",
+  "callwire/ws/node",
 ];
 
 let folder: string;
@@ -69,10 +71,21 @@ async function runProgram(source: string): Promise<string> {
   return stdout.trim();
 }
 
+/** What the compiler says of a program in the consumer's folder. */
+async function compile(source: string, compilerOptions: object): Promise<string> {
+  await writeFile(join(folder, "program.ts"), source);
+  const config = { compilerOptions, files: ["program.ts"] };
+  await writeFile(join(folder, "tsconfig.json"), JSON.stringify(config));
+  const { stdout } = await run(process.execPath, [tsc, "-p", folder]).catch((error) => error);
+  return stdout;
+}
+
 test("the package holds what users need and nothing else", () => {
   const outside = packed.filter(
     (path) =>
-      !/^(dist\/|src\/(?!cli\/)|(package\.json|README\.md|LICENSE|CHANGELOG\.md)$)/.test(path),
+      !/^(dist\/|src\/(?!cli\/)|docs\/[\w-]+\.md$|docs\/images\/playground\.png$|(package\.json|[A-Z]+\.md|LICENSE)$)/.test(
+        path,
+      ),
   );
   expect(outside).toEqual([]);
   expect(packed).toContain("LICENSE");
@@ -204,11 +217,41 @@ describe("a strict TypeScript program compiles", () => {
   });
 
   /** What the compiler says of a program in the consumer's folder. */
-  async function compile(source: string, compilerOptions: object): Promise<string> {
-    await writeFile(join(folder, "program.ts"), source);
-    const config = { compilerOptions, files: ["program.ts"] };
-    await writeFile(join(folder, "tsconfig.json"), JSON.stringify(config));
-    const { stdout } = await run(process.execPath, [tsc, "-p", folder]).catch((error) => error);
-    return stdout;
-  }
+});
+
+test("the package holds the documents that its README links to", async () => {
+  const readme = await readFile(join(installed, "README.md"), "utf8");
+  const links = [...readme.matchAll(/\]\(([\w./-]+)/g)].map(([, link = ""]) => link);
+  const documents = links.filter((link) => /^docs\/|^[A-Z]+\.md$/.test(link));
+  expect(documents).not.toHaveLength(0);
+  for (const path of documents) expect(packed).toContain(path);
+});
+
+test("no script of the package runs, or is reported as missing, when it is installed", async () => {
+  const { scripts } = JSON.parse(await readFile(join(installed, "package.json"), "utf8"));
+  const run = ["preinstall", "install", "postinstall", "prepublish", "preprepare", "prepare"];
+  expect(Object.keys(scripts).filter((name) => run.includes(name))).toEqual([]);
+});
+
+test("a bundler gets the names for Node from the subpaths for Node", async () => {
+  const program = `
+    import { createServer } from "callwire";
+    import { httpLink, nodeHandler } from "callwire/http/node";
+    import { mcpStdioLink } from "callwire/mcp/client/node";
+    import { wsUpgrade } from "callwire/ws/node";
+    const server = createServer({});
+    export const all = [nodeHandler(server), wsUpgrade(server, { path: "/rpc" }), mcpStdioLink];
+    export const link = httpLink("http://127.0.0.1:8000/rpc", { connections: 2 });
+  `;
+  const options = {
+    target: "es2023",
+    strict: true,
+    noEmit: true,
+    module: "esnext",
+    moduleResolution: "bundler",
+    lib: ["es2023"],
+    typeRoots: [join(root, "node_modules", "@types")],
+    types: ["node"],
+  };
+  expect(await compile(program, options)).toBe("");
 });

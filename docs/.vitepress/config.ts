@@ -34,6 +34,7 @@ export default defineConfig({
           { text: "Which part do I need?", link: "/which-part" },
           { text: "Writing a server", link: "/server" },
           { text: "Writing a client", link: "/client" },
+          { text: "Testing your application", link: "/testing" },
           { text: "The command line", link: "/cli" },
         ],
       },

@@ -1,4 +1,4 @@
-import { type Clock, systemClock, type Timer } from "../protocol/clock.ts";
+import { type Clock, forever, systemClock, type Timer } from "../protocol/clock.ts";
 import type { WireError } from "../protocol/errors.ts";
 import type { Link, Outgoing } from "../protocol/link.ts";
 import type { Reply, Request } from "../protocol/message.ts";
@@ -51,6 +51,7 @@ export function batching(link: Link, options: BatchingOptions = {}): Link {
       flush();
       return link.close();
     },
+    states: link.states,
   };
 }
 
@@ -58,7 +59,7 @@ export function batching(link: Link, options: BatchingOptions = {}): Link {
 export class BatchCollector {
   readonly #link: Link;
   readonly #payload = new GatheredCalls();
-  #expected = Number.POSITIVE_INFINITY;
+  #expected = forever;
   #dropped = 0;
   #sent = false;
 

@@ -1,12 +1,12 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 
-import { type Clock, systemClock, timeUntil } from "../protocol/clock.ts";
+import { type Clock, forever, systemClock, timeUntil } from "../protocol/clock.ts";
 import { defaultTimeoutMs } from "../protocol/defaults.ts";
 import { WireError } from "../protocol/errors.ts";
 import { compose, type Handle, type Middleware } from "../protocol/handle.ts";
 import type { Values } from "../protocol/json-value.ts";
 import { checkTimeout } from "../protocol/limits.ts";
-import type { Link, Outgoing } from "../protocol/link.ts";
+import type { Link, LinkState, Outgoing } from "../protocol/link.ts";
 import { type Log, plainLog } from "../protocol/log.ts";
 import { nextId, type Params, type Request } from "../protocol/message.ts";
 import type { Version } from "../protocol/parse.ts";
@@ -156,6 +156,16 @@ export class Client<M = any, V extends Values = ValuesOf<M>> implements AsyncDis
     return new Client<M, V>(this.#link, this.#options, this.#merge(options), this.#running);
   }
 
+  /** Whether the link has a connection; undefined for links without one, such as HTTP. */
+  get state(): LinkState | undefined {
+    return this.#link.states?.now;
+  }
+
+  /** Calls the listener with each new `state`; returns a function that stops it. */
+  onState(listener: (state: LinkState) => void): () => void {
+    return this.#link.states?.listen(listener) ?? (() => {});
+  }
+
   /** Closes the link; open calls fail with `CLOSED`. */
   close(): Promise<void> {
     return this.#link.close();
@@ -258,12 +268,12 @@ export class Client<M = any, V extends Values = ValuesOf<M>> implements AsyncDis
       method,
       params,
       id,
-      timeoutMs: travels === Number.POSITIVE_INFINITY ? undefined : travels,
+      timeoutMs: travels === forever ? undefined : travels,
     };
     return new OutgoingCall(
       request,
       options,
-      timeoutMs === Number.POSITIVE_INFINITY ? undefined : timeoutMs,
+      timeoutMs === forever ? undefined : timeoutMs,
       options.idempotent ?? this.#isIdempotent(method),
       this.#options.log ?? plainLog,
       this.#running.clock,

@@ -5,7 +5,7 @@ import { ItemQueue } from "../protocol/item-queue.ts";
 import type { Outgoing } from "../protocol/link.ts";
 import type { Log } from "../protocol/log.ts";
 import type { Id, Request, TypedPaths } from "../protocol/message.ts";
-import { type Peer, type Transport, unreachablePeer } from "../protocol/origin.ts";
+import type { Peer, Transport } from "../protocol/origin.ts";
 import type { TimedCall } from "../protocol/running.ts";
 import type { RichCalls } from "./rich-calls.ts";
 
@@ -57,6 +57,8 @@ export class OutgoingCall implements Outgoing, TimedCall, Context {
   /** Whether the caller wants only the result, no items or progress. */
   awaited: boolean | undefined = undefined;
   onFail: ((error: WireError) => void) | undefined = undefined;
+  /** Missing: only the handlers of a server have a peer. */
+  declare readonly peer: Peer;
   readonly #clock: Clock;
   #items: ItemQueue | undefined;
   #fallbackSignal: AbortSignal | undefined;
@@ -85,10 +87,6 @@ export class OutgoingCall implements Outgoing, TimedCall, Context {
 
   get method(): string {
     return this.request.method;
-  }
-
-  get peer(): Peer {
-    return unreachablePeer;
   }
 
   get transport(): Transport {

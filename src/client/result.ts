@@ -8,7 +8,8 @@ export function resultOf(reply: Reply | undefined, call: OutgoingCall): unknown 
   const { result, error, types } = reply;
   if (!error) return call.decoded(result, types);
   const { code, message, data } = error;
-  throw RemoteError.from(types ? { code, message, data: call.decoded(data, types) } : error);
+  const decoded = types ? { code, message, data: call.decoded(data, types) } : error;
+  throw RemoteError.from(decoded, call.method);
 }
 
 /** The same for a caller that wants only the result; throws if items came instead, which would be lost silently. */

@@ -1,4 +1,4 @@
-import { connectionLost, WireError } from "../protocol/errors.ts";
+import { connectionLost, type RpcError, WireError } from "../protocol/errors.ts";
 import type { Limits } from "../protocol/limits.ts";
 import type { Log } from "../protocol/log.ts";
 import type { Buffering } from "../protocol/memory-bounds.ts";
@@ -37,6 +37,8 @@ export class ConnectionState implements Buffering {
   readonly closed: Promise<Error | undefined>;
   readonly #channel: Channel;
   readonly #waiting: (() => void)[] = [];
+  /** The error with which the peer refused the connection. */
+  refusal: RpcError | undefined = undefined;
   /** Number of messages of the peer that could be parsed. */
   received = 0;
   #open = true;

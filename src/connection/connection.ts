@@ -4,7 +4,7 @@ import { Answerer } from "../protocol/answer.ts";
 import { systemClock } from "../protocol/clock.ts";
 import { consoleLog } from "../protocol/console-log.ts";
 import { defaultDrainMs } from "../protocol/defaults.ts";
-import { methodNotFound, WireError } from "../protocol/errors.ts";
+import { methodNotFound, type RpcError, WireError } from "../protocol/errors.ts";
 import { itemWindow } from "../protocol/item-queue.ts";
 import { defaultLimits, type Limits } from "../protocol/limits.ts";
 import type { Outgoing } from "../protocol/link.ts";
@@ -12,7 +12,7 @@ import type { Log } from "../protocol/log.ts";
 import { HeldBytes } from "../protocol/memory-bounds.ts";
 import { failure, type Id, type Params, type Reply, type Request } from "../protocol/message.ts";
 import { type CallBackOptions, Origin, type Peer } from "../protocol/origin.ts";
-import { callsDone } from "../protocol/origin-calls.ts";
+import { callsDone, callsOf, endSubscriptions } from "../protocol/origin-calls.ts";
 import type { Seal } from "../protocol/seal.ts";
 import { creditedText, requestText } from "../protocol/serialize.ts";
 import { ServerRunning } from "../protocol/server-running.ts";
@@ -79,6 +79,11 @@ export class Connection implements Peer, AsyncDisposable {
 
   get isOpen(): boolean {
     return this.#state.isOpen;
+  }
+
+  /** The error with which the peer refused the connection, such as -32001 for a missing credential. */
+  get refusal(): RpcError | undefined {
+    return this.#state.refusal;
   }
 
   get canNotify(): boolean {
@@ -186,6 +191,7 @@ export class Connection implements Peer, AsyncDisposable {
       this.#inputEnded = true;
       pending.fail(new WireError("CONNECTION_LOST", "the peer closed its side of the connection"));
     }
+    endSubscriptions(callsOf(running, this.origin));
     await callsDone(this.origin, drainMs);
     await this.dismiss();
   }
@@ -218,7 +224,7 @@ export class Connection implements Peer, AsyncDisposable {
 
   #mustBeOpen(): void {
     if (!this.#state.isOpen || this.#inputEnded)
-      throw new WireError("CLOSED", "the connection is closed");
+      throw this.refusal ?? new WireError("CLOSED", "the connection is closed");
   }
 }
 

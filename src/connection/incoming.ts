@@ -100,7 +100,7 @@ export class Incoming implements ChannelListener {
     if (fault.kind === "oversize") {
       // It may have been the reply to any open call, and none may wait forever.
       this.#state.pending.failUnnamed(
-        new WireError("TOO_LARGE", "the reply is longer than the limits allow"),
+        new WireError("TOO_LARGE", "the reply is longer than limits.maxReplyLength"),
       );
       this.#strike(this.answerer.tooLarge(this.#state.origin), fault.message);
     } else if (fault.kind === "refused") this.#refused(fault);
@@ -186,7 +186,11 @@ export class Incoming implements ChannelListener {
 
   #rejected(message: Envelope): void {
     const error = replyOf(message)?.error;
-    if (error !== undefined) this.#state.pending.fail(RemoteError.from(error));
+    if (error !== undefined) {
+      const refusal = RemoteError.from(error);
+      this.#state.refusal = refusal;
+      this.#state.pending.fail(refusal);
+    }
     this.#state.close(new WireError("CLOSED", "the peer refused the connection"), "done");
   }
 

@@ -4,7 +4,7 @@ export { Connection } from "./connection.ts";
 export type { ConnectionOptions, FinishOptions } from "./connection-options.ts";
 export { memoryChannels, memoryPair } from "./memory-channel.ts";
 export type { Notice, Notices } from "./notices.ts";
-export { type ReconnectOptions, reconnecting } from "./reconnect.ts";
+export { type Open, type ReconnectOptions, reconnecting } from "./reconnect.ts";
 export {
   type ByteListener,
   type ByteStream,

@@ -32,7 +32,7 @@ export async function callPeer(
   try {
     if (signal?.aborted) throw aborted();
     const reply = await link.send({ jsonrpc: "2.0", method, params, id: nextId() }, outgoing);
-    if (reply?.error !== undefined) throw RemoteError.from(reply.error);
+    if (reply?.error !== undefined) throw RemoteError.from(reply.error, method);
     if (reply?.result == null && outgoing.streamed) throw outgoing.mistaken();
     return reply?.result;
   } finally {

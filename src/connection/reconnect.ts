@@ -3,8 +3,10 @@ import { consoleLog } from "../protocol/console-log.ts";
 import { WireError } from "../protocol/errors.ts";
 import type { Link, Outgoing } from "../protocol/link.ts";
 import type { Reply, Request } from "../protocol/message.ts";
-import { type AlsoTemporary, maySendAgain, outcomeOf } from "../protocol/retry-rule.ts";
+import { maySendAgain, outcomeOf } from "../protocol/retry-rule.ts";
 import type { Connection } from "./connection.ts";
+import { ChangingStates } from "./link-states.ts";
+import { connectionClosed, hasTaken, isDenied, isUnauthenticated, toldAs } from "./lost-call.ts";
 import { unlessCancelled } from "./pending.ts";
 import { NotTaken, stoppedBefore } from "./shutdown-notice.ts";
 
@@ -19,11 +21,19 @@ export interface ReconnectOptions {
   readonly onConnect?: (connection: Connection) => unknown;
   /** Called when a working connection was lost. */
   readonly onLost?: (error: Error) => void;
+  /**
+   * Whether `open` can get other credentials, so that a connection that the server refused as unauthenticated is tried
+   * once more. Without it a refusal is final until the next call. @default false, or true if the link has `credentials`
+   */
+  readonly renews?: boolean;
   /** Measures the waits; for tests. @default the system clock */
   readonly clock?: Clock;
   /** Returns 0 to 1; spreads the attempts of clients that lost the same server. @default Math.random */
   readonly random?: () => number;
 }
+
+/** Opens a connection; `refused` says that the server refused the credentials of the last one. */
+export type Open = (signal: AbortSignal, refused: boolean) => Promise<Connection>;
 
 /**
  * A link that connects when it is first used and reconnects when the connection breaks. Calls that
@@ -42,30 +52,36 @@ export interface ReconnectOptions {
  * await createClient<typeof methods>(link).api.echo("hi");
  * ```
  */
-export function reconnecting(
-  open: (signal: AbortSignal) => Promise<Connection>,
-  options: ReconnectOptions | boolean = true,
-): Link {
+export function reconnecting(open: Open, options: ReconnectOptions | boolean = true): Link {
   return new ReconnectingLink(open, options === true ? {} : options);
 }
 
+/** How often a connection with old credentials is looked at, whether its calls have ended. */
+const retiredPollMs = 1_000;
+
 class ReconnectingLink implements Link {
-  readonly #open: (signal: AbortSignal) => Promise<Connection>;
+  readonly #open: Open;
   /** Aborts a connection attempt when the link closes. */
   readonly #closing = new AbortController();
   readonly #heals: boolean;
   readonly #options: ReconnectOptions;
   readonly #clock: Clock;
   #connection: Promise<Connection> | undefined;
+  /** What `#connection` resolved with, while it is open. */
+  #current: Connection | undefined;
   #wait: { timer: Timer; stop: () => void } | undefined;
   #closed = false;
   /** Failed attempts in a row: refused, or lost before the first reply. */
   #failures = 0;
+  /** Whether the next connection needs other credentials than the last. */
+  #refused = false;
+  /** Connections with renewed credentials that have not answered yet; if they are refused too, that is final. */
+  readonly #renewed = new WeakSet<Connection>();
+  /** Connections with old credentials, which close after their last call. */
+  readonly #retired = new Set<Connection>();
+  readonly states = new ChangingStates();
 
-  constructor(
-    open: (signal: AbortSignal) => Promise<Connection>,
-    options: ReconnectOptions | false,
-  ) {
+  constructor(open: Open, options: ReconnectOptions | false) {
     this.#open = open;
     this.#heals = options !== false;
     this.#options = options === false ? {} : options;
@@ -98,13 +114,15 @@ class ReconnectingLink implements Link {
     for (let refusals = 0; ; refusals++) {
       try {
         const reply = await unlessCancelled(this.#whileOpen(carry, last), outgoing, left);
-        if (reply !== undefined) this.#failures = 0;
+        if (this.#replaced(used, reply?.error)) continue;
+        this.#heard(used, reply);
         const refusal = this.#refusalIn(reply, outgoing, refusals);
         if (refusal === undefined) return reply;
         last = refusal;
         mayHaveRun ||= hasTaken(refusal);
         await unlessCancelled(this.#unlessGone(used, refusals), outgoing, left);
       } catch (error) {
+        if (this.#replaced(used, error)) continue;
         // The same failure again means that reconnecting was given up.
         if (error === last || !this.#mayRepeat(error, outgoing)) {
           // It may have run, even if the last failure was a failure to connect.
@@ -136,11 +154,13 @@ class ReconnectingLink implements Link {
       try {
         await unlessCancelled(sent, own, () => given.add(own));
         const reply = await (await sent).get(own);
-        if (reply !== undefined) this.#failures = 0;
+        if (this.#replaced(used, reply?.error)) return this.#send(request, own, undefined);
+        this.#heard(used, reply);
         lost = this.#refusalIn(reply, own, 0);
         if (lost === undefined) return reply;
         await unlessCancelled(this.#unlessGone(used, 0), own);
       } catch (error) {
+        if (this.#replaced(used, error)) return this.#send(request, own, undefined);
         if (!this.#mayRepeat(error, own)) throw error;
         lost = error;
       }
@@ -150,10 +170,46 @@ class ReconnectingLink implements Link {
 
   async close(): Promise<void> {
     this.#closed = true;
+    this.states.set("closed");
     this.#closing.abort(new WireError("CLOSED", "the link is closed"));
     this.#wait?.stop();
     const connection = await this.#connection?.catch(() => undefined);
-    await connection?.close();
+    await Promise.all([connection, ...this.#retired].map((open) => open?.close()));
+  }
+
+  /** The server answered, so that the connection works. */
+  #heard(used: Connection | undefined, reply: Reply | undefined): void {
+    if (reply === undefined) return;
+    this.#failures = 0;
+    if (used !== undefined) this.#renewed.delete(used);
+  }
+
+  /** Whether a connection with other credentials takes the place of one that was refused; a call may try again then. */
+  #replaced(used: Connection | undefined, error: unknown): boolean {
+    if (used === undefined || !this.#mayRenew(used, error)) return false;
+    if (used !== this.#current) return true;
+    this.#refused = true;
+    this.#current = undefined;
+    this.#connection = this.#connect(0);
+    this.#connection.catch(() => {});
+    this.#retired.add(used);
+    this.#closeWhenDone(used);
+    return true;
+  }
+
+  #mayRenew(used: Connection, error: unknown): boolean {
+    const { renews = false } = this.#options;
+    const isAble = renews && this.#heals && !this.#closed && !this.#renewed.has(used);
+    return isAble && isUnauthenticated(error);
+  }
+
+  #closeWhenDone(connection: Connection): void {
+    if (connection.isOpen && connection.pending + connection.origin.inFlight > 0) {
+      this.#clock.after(retiredPollMs, () => this.#closeWhenDone(connection));
+      return;
+    }
+    this.#retired.delete(connection);
+    void connection.close();
   }
 
   #mayRepeat(error: unknown, outgoing: Outgoing): error is WireError {
@@ -192,7 +248,10 @@ class ReconnectingLink implements Link {
       this.#mustBeOpen();
       // After reconnecting was abandoned, a retrying call must not restart it.
       if (this.#connection === undefined && lost !== undefined) throw lost;
-      this.#connection ??= this.#connect(0);
+      if (this.#connection === undefined) {
+        this.states.set("connecting");
+        this.#connection = this.#connect(0);
+      }
       const connection = await this.#connection;
       if (connection.isOpen) return use(connection);
       // Closing but not closed: polling it would starve the close event.
@@ -205,14 +264,23 @@ class ReconnectingLink implements Link {
       try {
         if (this.#failures > 1) await this.#pause(this.#delay());
         this.#mustBeOpen();
-        const connection = await this.#open(this.#closing.signal);
+        const refused = this.#refused;
+        const connection = await this.#open(this.#closing.signal, refused);
         await this.#prepare(connection);
+        if (refused) this.#renewed.add(connection);
+        this.#refused = false;
         this.#watch(connection);
         return connection;
       } catch (error) {
-        if (++this.#failures <= mostFailures && !this.#closed) continue;
+        if (this.#options.renews && !this.#refused && isUnauthenticated(error)) {
+          this.#refused = true;
+          continue;
+        }
+        if (++this.#failures <= mostFailures && !this.#closed && !isDenied(error)) continue;
         this.#connection = undefined;
         this.#failures = 0;
+        this.#refused = false;
+        this.states.set("idle");
         // If `onConnect` failed, no call was sent.
         throw toldAs("CONNECTION_FAILED", error);
       }
@@ -252,7 +320,11 @@ class ReconnectingLink implements Link {
 
   #watch(connection: Connection): void {
     const since = this.#clock.elapsed();
+    this.#current = connection;
+    this.states.set("open");
     void connection.closed.then((error) => {
+      if (this.#current !== connection) return;
+      this.#current = undefined;
       this.#connection = undefined;
       if (this.#closed) return;
       const lost = error ?? new WireError("CONNECTION_LOST", "the other end closed the connection");
@@ -261,7 +333,11 @@ class ReconnectingLink implements Link {
       } catch (thrown) {
         consoleLog.error({ err: thrown }, "a listener threw");
       }
-      if (this.#heals) this.#heal(since);
+      const { refusal } = connection;
+      const renews = this.#mayRenew(connection, refusal);
+      if (renews) this.#refused = true;
+      if (this.#heals && (renews || !isDenied(refusal))) this.#heal(since);
+      else this.states.set("idle");
     });
   }
 
@@ -271,8 +347,10 @@ class ReconnectingLink implements Link {
     this.#failures = this.#clock.elapsed() - since >= maxDelayMs ? 1 : this.#failures + 1;
     if (this.#failures > attempts) {
       this.#failures = 0;
+      this.states.set("idle");
       return;
     }
+    this.states.set("reconnecting");
     // Reconnect without waiting for the next call: the server may want to call or notify this client.
     this.#connection = this.#connect(attempts);
     this.#connection.catch(() => {});
@@ -290,19 +368,4 @@ class ReconnectingLink implements Link {
       this.#wait = { timer, stop };
     });
   }
-}
-
-/** This link is still open, so another user of the connection closed it. */
-const connectionClosed: AlsoTemporary = { codes: ["CLOSED"] };
-
-/** Whether the call that failed this way may have run. */
-function hasTaken(lost: WireError | undefined): boolean {
-  return lost !== undefined && outcomeOf(lost) !== "did-not-run";
-}
-
-/** The failure with the code that it has for the call. */
-function toldAs(code: "CONNECTION_FAILED" | "CONNECTION_LOST", error: unknown): unknown {
-  if (!(error instanceof WireError) || error.code === code) return error;
-  const isOther = error.code === "CONNECTION_FAILED" || error.code === "CONNECTION_LOST";
-  return isOther ? new WireError(code, error.message, { cause: error }) : error;
 }

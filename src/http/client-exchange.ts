@@ -1,12 +1,13 @@
 import { decodeUtf8 } from "../framing/utf8.ts";
+import type { CredentialSource } from "../protocol/credentials.ts";
 import { WireError } from "../protocol/errors.ts";
 import type { Payload } from "../protocol/exchange.ts";
+import { parseJson } from "../protocol/json-text.ts";
 import type { Request } from "../protocol/message.ts";
 import { badReply, replyOf } from "../protocol/pair.ts";
-import { isEnvelope } from "../protocol/parse.ts";
 import type { HttpSigner } from "../protocol/seal.ts";
 import { requestText } from "../protocol/serialize.ts";
-import type { EventStreamDecoder } from "./event-stream.ts";
+import { type EventStreamDecoder, replyTooLarge } from "./event-stream.ts";
 
 /** Header values by name. */
 export type HeaderRecord = Readonly<Record<string, string>>;
@@ -28,10 +29,13 @@ export class RequestHeaders {
   readonly #base: HeaderRecord;
   /** For a payload of which only replies are wanted: accepts the first type only. */
   readonly #plain: HeaderRecord;
-  readonly #source: (() => HeaderRecord | Promise<HeaderRecord>) | undefined;
+  readonly #source: ((refused: boolean) => HeaderRecord | Promise<HeaderRecord>) | undefined;
 
-  constructor(accept: string, source: HeaderSource | undefined) {
-    this.#source = typeof source === "function" ? source : undefined;
+  constructor(accept: string, source: HeaderSource | undefined, credentials?: CredentialSource) {
+    const given = typeof source === "function" ? source : undefined;
+    this.#source = credentials
+      ? async (refused) => merged(await given?.(), (await credentials({ refused })).headers)
+      : given;
     const own = { "content-type": "application/json", accept };
     this.#base = typeof source === "object" ? merged(own, source) : own;
     this.#plain = { ...this.#base, accept: accept.replace(/,.*/, "") };
@@ -46,13 +50,13 @@ export class RequestHeaders {
   ): HeaderRecord | Promise<HeaderRecord> {
     const own = this.of(payload);
     if (signer === undefined) return own;
-    const sign = async (headers: HeaderRecord | Promise<HeaderRecord>): Promise<HeaderRecord> =>
-      signer.sign({ method: "POST", url, headers: await headers, body });
-    return sign(own);
+    return Promise.resolve(own).then((headers) =>
+      signer.sign({ method: "POST", url, headers, body }),
+    );
   }
 
   of(payload: Payload): HeaderRecord | Promise<HeaderRecord> {
-    const given = this.#source?.();
+    const given = this.#source?.(payload.refused);
     return given instanceof Promise
       ? given.then((headers) => this.#with(headers, payload))
       : this.#with(given, payload);
@@ -69,22 +73,24 @@ export class RequestHeaders {
 
 /** The members of a request that are sent as headers. */
 export function carriedBy(request: Request | undefined): HeaderRecord | undefined {
-  if (request === undefined) return undefined;
-  const { timeoutMs, traceparent, tracestate } = request;
+  const { timeoutMs, traceparent, tracestate } = request ?? {};
   if (timeoutMs === undefined && traceparent === undefined) return undefined;
-  return {
-    ...(timeoutMs === undefined ? undefined : { "timeout-ms": `${Math.ceil(timeoutMs)}` }),
-    ...(traceparent === undefined ? undefined : { traceparent }),
-    ...(traceparent === undefined || tracestate === undefined ? undefined : { tracestate }),
-  };
+  return merged({
+    "timeout-ms": timeoutMs === undefined ? timeoutMs : `${Math.ceil(timeoutMs)}`,
+    traceparent,
+    tracestate: traceparent && tracestate,
+  });
 }
 
 /** Later records win; names are compared without case. */
-function merged(...records: readonly (HeaderRecord | undefined)[]): HeaderRecord {
+function merged(
+  ...records: readonly (Readonly<Record<string, string | undefined>> | undefined)[]
+): HeaderRecord {
   const all: Record<string, string> = {};
   for (const record of records) {
-    if (record === undefined) continue;
-    for (const [name, value] of Object.entries(record)) all[name.toLowerCase()] = value;
+    for (const [name, value] of Object.entries(record ?? {})) {
+      if (value !== undefined) all[name.toLowerCase()] = value;
+    }
   }
   return all;
 }
@@ -127,10 +133,6 @@ export async function readText(
   return text;
 }
 
-export function replyTooLarge(maxBytes: number): WireError {
-  return badReply(`the reply is larger than ${maxBytes} bytes`);
-}
-
 /** Hands over what comes before the reply, and returns the reply; undefined if the stream ended before it. */
 export async function readEvents(
   chunks: AsyncIterable<Uint8Array>,
@@ -151,7 +153,7 @@ export async function readEvents(
 
 /** A signature covers a whole body, so events cannot be signed. */
 export function unsignedEvents(): WireError {
-  return badReply("the reply came as an event stream, which is not signed");
+  return badReply("an event stream is not signed");
 }
 
 /** The reply, or undefined if there is none; throws if the status is an error and the body is not JSON-RPC. */
@@ -162,13 +164,8 @@ export function replyText(status: number, text: string, payload: Payload): strin
 }
 
 function isReply(text: string): boolean {
-  try {
-    const payload: unknown = JSON.parse(text);
-    const [first] = Array.isArray(payload) ? payload : [payload];
-    return isEnvelope(first) && replyOf(first) !== undefined;
-  } catch {
-    return false;
-  }
+  const [first] = [parseJson(text)].flat();
+  return replyOf(first) !== undefined;
 }
 
 /** Codes of a connection that was never established, so that the call cannot have run; a bad TLS record comes later. */

@@ -1,3 +1,4 @@
+import type { WireError } from "../protocol/errors.ts";
 import { badReply } from "../protocol/pair.ts";
 
 /** One event of a `text/event-stream`. */
@@ -10,6 +11,11 @@ export interface StreamEvent {
 /** Writes one event. The data must not contain line breaks; JSON without indentation has none. */
 export function eventText(data: string, id?: string): string {
   return id === undefined ? `data: ${data}\n\n` : `id: ${id}\ndata: ${data}\n\n`;
+}
+
+/** The error for a reply, or an event before it, that is longer than the link takes. */
+export function replyTooLarge(maxBytes: number): WireError {
+  return badReply(`the reply is larger than ${maxBytes} bytes (maxReplyBytes)`);
 }
 
 /** A comment, which clients skip; it shows that the connection is alive. */
@@ -65,14 +71,14 @@ export class EventStreamDecoder {
     try {
       return this.#utf8.decode(chunk, { stream: true });
     } catch (cause) {
-      throw badReply("the event stream is not UTF-8", { cause });
+      throw badReply("the reply is not UTF-8", { cause });
     }
   }
 
   #keep(part: string): void {
     this.#length += part.length;
     if (!(this.#length <= this.#maxLength)) {
-      throw badReply(`an event is longer than ${this.#maxLength} characters`);
+      throw replyTooLarge(this.#maxLength);
     }
     this.#line.push(part);
   }

@@ -2,7 +2,7 @@ import type { Answer } from "../protocol/answer.ts";
 import { connectionLost, cutShort } from "../protocol/errors.ts";
 import type { Linked } from "../protocol/linked-list.ts";
 import { Origin, type Peer, unreachablePeer } from "../protocol/origin.ts";
-import { abandonCalls, endCalls } from "../protocol/origin-calls.ts";
+import { abandonCalls, callsOf, endCalls, endSubscriptions } from "../protocol/origin-calls.ts";
 import type { Service } from "../protocol/service.ts";
 import type { HeaderRecord } from "./client-exchange.ts";
 import { type EventHost, type EventPeer, type EventSink, eventHeaders } from "./event-peer.ts";
@@ -66,7 +66,11 @@ export class Exchange implements EventHost, BodyReader, Linked<Exchange> {
     if (fault === "overload") {
       this.#host.service.log.warn({}, "refused a request because all connections buffer too much");
     }
-    this.refuse(this.#host.refusalOf(fault), fault !== "unreadable");
+    if (fault === "consumed") {
+      this.#host.service.log.error({}, "other code read the body of a request before this handler");
+    }
+    const isArriving = fault === "too-large" || fault === "overload";
+    this.refuse(this.#host.refusalOf(fault), isArriving);
   }
 
   /** Begins a call of a client that takes JSON only; `body` is exactly what was sent, if that is known. */
@@ -127,6 +131,12 @@ export class Exchange implements EventHost, BodyReader, Linked<Exchange> {
   abandon(): void {
     if (this.origin !== undefined) {
       abandonCalls(this.#host.service.running, this.origin, connectionLost);
+    }
+  }
+
+  endSubscriptions(): void {
+    if (this.origin !== undefined) {
+      endSubscriptions(callsOf(this.#host.service.running, this.origin));
     }
   }
 

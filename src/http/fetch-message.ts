@@ -66,6 +66,10 @@ export class FetchMessage implements HttpMessage {
   }
 
   async #read(reader: BodyReader): Promise<void> {
+    if (this.#request.bodyUsed) {
+      reader.failed("consumed");
+      return;
+    }
     let fault: BodyFault | undefined;
     const body = new BodyBytes(this.#limits, (found) => {
       fault = found;
@@ -80,7 +84,7 @@ export class FetchMessage implements HttpMessage {
         }
       }
     } catch {
-      // The client left in the middle of its body, or other code has read it before.
+      // The client left in the middle of its body.
       fault = "unreadable";
     }
     body.discard();

@@ -55,7 +55,7 @@ export interface HttpMessage {
 }
 
 /** Why a body was not read to its end. */
-export type BodyFault = "too-large" | "overload" | "unreadable";
+export type BodyFault = "too-large" | "overload" | "unreadable" | "consumed";
 
 export interface BodyReader {
   /** The text is undefined if the bytes are not UTF-8; `isExact` says that it is exactly what was sent. */

@@ -81,6 +81,10 @@ export class NodeMessage implements HttpMessage {
     if (this.#awaitsContinue) this.#response.writeContinue();
     if (request._body === true || request.readableEnded) {
       const { body } = request;
+      if (body === undefined && hasBody(request.headers)) {
+        reader.failed("consumed");
+        return;
+      }
       const isExact = body instanceof Uint8Array || typeof body === "string";
       this.#hand(reader, parsedText(body), isExact);
       return;
@@ -150,6 +154,13 @@ export class NodeMessage implements HttpMessage {
   offClose(run: () => void): void {
     this.#response.off("close", run);
   }
+}
+
+function hasBody({
+  "content-length": length,
+  "transfer-encoding": encoding,
+}: IncomingHttpHeaders): boolean {
+  return encoding !== undefined || Number(length ?? 0) > 0;
 }
 
 function nodeHeaders(

@@ -1,4 +1,5 @@
 import {
+  internalError,
   invalidRequest,
   type RpcErrorOptions,
   requestTimeout,
@@ -44,6 +45,11 @@ export const notAStream: Refusal = refusal(
   invalidRequest("GET starts streams only; send other calls with POST"),
   { allow: "POST, OPTIONS" },
 );
+/** For a request whose body other code has read, without leaving what it read. */
+export const bodyConsumed: Refusal = refusal(500, {
+  ...internalError,
+  data: "other code read the body of the request before; mount this handler before body parsers",
+});
 export const bodyTimeout: Refusal = refusal(408, requestTimeout);
 export const unsupportedType: Refusal = refusal(
   415,
@@ -67,8 +73,9 @@ export const bufferedTooMuch: Refusal = refusal(503, serverBusy, {
 });
 export const unavailable: Refusal = refusal(503, shuttingDown, shuttingDown.headers);
 
+/** The sentence is the message, so that browsers and clients show it. */
 export function forbidden(sentence: string): Refusal {
-  return refusal(403, invalidRequest(sentence));
+  return refusal(403, { ...invalidRequest(sentence), message: sentence });
 }
 
 /** The status of a reply is 200 unless its error has another, such as 401 or 429. */

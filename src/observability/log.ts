@@ -2,7 +2,7 @@ import type { Context } from "../protocol/context.ts";
 import { ErrorCode, type Undisclosed } from "../protocol/errors.ts";
 import type { Handle, Middleware } from "../protocol/handle.ts";
 import type { Log } from "../protocol/log.ts";
-import type { Id, Reply, Request } from "../protocol/message.ts";
+import type { ErrorObject, Id, Reply, Request } from "../protocol/message.ts";
 import type { Transport } from "../protocol/origin.ts";
 import { traceContextOf, traceIdOf } from "../protocol/trace-context.ts";
 import type { Answered } from "../protocol/watch.ts";
@@ -37,10 +37,15 @@ export interface CallEntry {
   /** In characters. */
   readonly requestSize?: number | undefined;
   readonly replySize?: number | undefined;
-  /** "refused": not dispatched, because it was malformed or the server was full. "failed": no answer arrived. */
-  readonly outcome: "ok" | "error" | "refused" | "failed";
+  /**
+   * "refused": not dispatched, because it was malformed or the server was full. "cancelled": the caller left.
+   * "failed": no answer arrived.
+   */
+  readonly outcome: "ok" | "error" | "refused" | "cancelled" | "failed";
   readonly code?: number | string | undefined;
   readonly error?: string | undefined;
+  /** Why the call was denied, such as by an access rule; the caller does not see it. */
+  readonly reason?: string | undefined;
   /** Id of the exception in the log of the server. */
   readonly correlationId?: string | undefined;
   /** Index in its batch. */
@@ -94,6 +99,9 @@ export function logging(options: LoggingOptions = {}): Middleware {
   const answered = (told: Answered): void => {
     const { message, origin, context, error, durationMs } = told;
     const { id, method } = headOf(message);
+    const { correlationId, reason } = (error ?? {}) as Undisclosed;
+    // A stream lasts as long as it is read.
+    const isSlow = durationMs > slowMs && context?.incoming?.isStream !== true;
     write({
       side: "in",
       id,
@@ -104,13 +112,14 @@ export function logging(options: LoggingOptions = {}): Middleware {
       durationMs: rounded(durationMs),
       requestSize: told.requestLength,
       replySize: told.replyLength,
-      outcome: error === undefined ? "ok" : context === undefined ? "refused" : "error",
+      outcome: outcomeOf(error, context),
       code: error?.code,
       error: error === undefined ? undefined : short(error.message),
-      correlationId: (error as Undisclosed | undefined)?.correlationId,
+      reason,
+      correlationId,
       entry: told.entry,
       traceId: traceOf(message, context, origin.transport),
-      slow: durationMs > slowMs ? true : undefined,
+      slow: isSlow ? true : undefined,
       ...bodiesOf(message, told.reply),
     });
   };
@@ -134,6 +143,7 @@ export function logging(options: LoggingOptions = {}): Middleware {
           outcome: thrown !== undefined ? "failed" : reply?.error === undefined ? "ok" : "error",
           code: thrown?.code ?? reply?.error?.code,
           error: short((thrown ?? reply?.error)?.message),
+          reason: (reply?.error as Undisclosed | undefined)?.reason,
           correlationId: (reply?.error as Undisclosed | undefined)?.correlationId,
           traceId: rememberedTrace(context),
           slow: durationMs > slowMs ? true : undefined,
@@ -156,12 +166,22 @@ export function logging(options: LoggingOptions = {}): Middleware {
 /** Errors caused by the caller are warnings; internal errors and failed calls are errors. */
 function usualLevel({ outcome, code, slow }: CallEntry): keyof Log {
   if (outcome === "failed" || code === ErrorCode.InternalError) return "error";
-  return outcome === "ok" && slow === undefined ? "info" : "warn";
+  return (outcome === "ok" || outcome === "cancelled") && slow === undefined ? "info" : "warn";
 }
 
 function messageOf({ outcome, slow }: CallEntry): string {
-  const what = outcome === "ok" ? "call" : outcome === "refused" ? "call refused" : "call failed";
+  const ended = outcome === "refused" || outcome === "cancelled" ? outcome : "failed";
+  const what = outcome === "ok" ? "call" : `call ${ended}`;
   return slow === undefined ? what : `slow ${what}`;
+}
+
+function outcomeOf(
+  error: ErrorObject | undefined,
+  context: Context | undefined,
+): CallEntry["outcome"] {
+  if (error === undefined) return "ok";
+  if (context === undefined) return "refused";
+  return error.code === ErrorCode.RequestCancelled ? "cancelled" : "error";
 }
 
 /** Id and method of a message, which may be malformed. */

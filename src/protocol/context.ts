@@ -16,7 +16,7 @@ export interface Context<Progress = unknown> {
    * the system clock moves it too, but not the time that the call has left.
    */
   readonly deadline: number | undefined;
-  /** The peer that made the call; on a duplex wire it can be called back. */
+  /** The peer that made the call; on a duplex wire it can be called back. Missing on a client. */
   readonly peer: Peer;
   /** The authenticated caller; set by authentication. */
   principal: Principal | undefined;
@@ -47,6 +47,8 @@ export interface CallContext extends Context {
   /** Whether the call has begun to stream items. */
   readonly isStream: boolean;
   beginStream(): void;
+  /** The call lasts until someone ends it; a server that closes does so at once. */
+  subscribe(): void;
   /** Runs if the call ends before its handler is done; costs a hundredth of an AbortSignal. */
   onEnded(run: () => void): void;
   /** The types of rich values that this server knows. */

@@ -101,10 +101,13 @@ export class RemoteError<Code extends number = number, Data = unknown> extends R
   Code,
   Data
 > {
-  static from(error: ErrorObject): RpcError {
-    return error instanceof RpcError
-      ? error
-      : new RemoteError(error.code, error.message, error.data);
+  /** The method that was called; not enumerable, so that errors of different calls compare as equal. */
+  declare readonly method?: string;
+
+  static from(error: ErrorObject, method?: string): RpcError {
+    if (error instanceof RpcError) return error;
+    const own = new RemoteError(error.code, error.message, error.data);
+    return Object.defineProperty(own, "method", { value: method });
   }
 }
 

@@ -1,3 +1,6 @@
+import type { Clock } from "./clock.ts";
+import type { Log } from "./log.ts";
+
 export interface HostCheckOptions {
   /**
    * Host names, with or without a port, by which this server may be addressed; stops DNS rebinding. @default
@@ -12,6 +15,17 @@ export interface HostCheckOptions {
 }
 
 const loopback = ["localhost", "127.0.0.1", "[::1]"];
+
+/** Where refused requests are logged. */
+interface RefusalLog {
+  readonly log: Log;
+  readonly running: { readonly clock: Clock };
+}
+
+/** Least time between two lines about refused requests; any page can cause any number of them. */
+const quietMs = 60_000;
+/** Longest header in a line or reply, in characters; callers choose it. */
+const longestHeader = 128;
 
 /** The headers that tell where a request comes from. */
 export interface RequestSource {
@@ -28,8 +42,14 @@ export class HostCheck {
   /** The last accepted host; nearly every request names the same. */
   #passed: string | undefined;
 
+  readonly #service: RefusalLog;
+  #loggedAt: number | undefined;
+  /** Refused requests since the last line. */
+  #unlogged = 0;
+
   /** `bound` is the address that the server listens on. */
-  constructor(options: HostCheckOptions, bound?: string) {
+  constructor(service: RefusalLog, options: HostCheckOptions, bound?: string) {
+    this.#service = service;
     const { hosts = bound === undefined ? loopback : [...loopback, bound], origins = [] } = options;
     if (hosts !== "any" && !Array.isArray(hosts)) {
       throw new TypeError(`hosts must be "any" or an array of names, not ${JSON.stringify(hosts)}`);
@@ -45,22 +65,41 @@ export class HostCheck {
     }
   }
 
-  /** Why a request is refused, or undefined. */
-  refusal({ host, origin, site }: RequestSource): string | undefined {
+  /** Why a request is refused, or undefined. A refusal is logged. */
+  refusal(source: RequestSource): string | undefined {
+    const reason = this.#refusal(source);
+    if (reason !== undefined) this.#report(source, reason);
+    return reason;
+  }
+
+  #report({ host, origin }: RequestSource, reason: string): void {
+    const { log, running } = this.#service;
+    const now = running.clock.elapsed();
+    if (this.#loggedAt !== undefined && now - this.#loggedAt < quietMs) {
+      this.#unlogged++;
+      return;
+    }
+    const fields = { host: short(host), origin: short(origin), reason, unlogged: this.#unlogged };
+    this.#loggedAt = now;
+    this.#unlogged = 0;
+    log.warn(fields, "request refused because of its Host or Origin header");
+  }
+
+  #refusal({ host, origin, site }: RequestSource): string | undefined {
     if (host !== this.#passed || host === undefined) {
       if (!this.#knows(host))
-        return "the Host header does not name this server; see the option hosts";
+        return `this server does not serve the host name ${short(host)}; see the hosts option`;
       this.#passed = host;
     }
     if (origin === undefined) {
       // A GET may have no Origin header; then browsers mark a cross-site request with Sec-Fetch-Site.
       return site === undefined || site === "same-origin" || site === "none"
         ? undefined
-        : "cross-site requests are not allowed; see the option origins";
+        : "this server does not serve pages of other sites; see the origins option";
     }
     if (this.allows(origin)) return undefined;
     if (site !== "cross-site" && isSame(origin, host)) return undefined;
-    return "this origin is not allowed; see the option origins";
+    return `this server does not serve pages of ${short(origin)}; see the origins option`;
   }
 
   /** Whether pages of this origin may read replies. */
@@ -75,6 +114,12 @@ export class HostCheck {
     const name = host.toLowerCase();
     return this.#hosts.has(name) || this.#hosts.has(name.replace(/:\d{1,5}$/, ""));
   }
+}
+
+function short(header: string | undefined): string | undefined {
+  return header === undefined || header.length <= longestHeader
+    ? header
+    : `${header.slice(0, longestHeader)}…`;
 }
 
 /** An origin header can hold any string; if the function throws, the origin is not listed. */

@@ -4,19 +4,21 @@ import { type Answer, Answerer, type AnswerSettings } from "./answer.ts";
 import { type Clock, settledOrTimeout, systemClock } from "./clock.ts";
 import { consoleLog } from "./console-log.ts";
 import { defaultDrainMs, defaultTimeoutMs } from "./defaults.ts";
-import { cutShort, internalError, methodNotFound } from "./errors.ts";
+import { cutShort, internalError, methodNotFound, type Undisclosed } from "./errors.ts";
 import {
   type Admit,
   compose,
   composeAdmission,
   composeDisclosure,
   type Handle,
+  isRefusal,
   type Middleware,
 } from "./handle.ts";
 import { checkTimeout, type Limits, limitOf, limitsFrom } from "./limits.ts";
 import { type Log, safeLog } from "./log.ts";
-import { failure, isThenable } from "./message.ts";
+import { type ErrorObject, failure, isThenable } from "./message.ts";
 import { Origin } from "./origin.ts";
+import { callsWhere, endSubscriptions } from "./origin-calls.ts";
 import { Overload, type OverloadOptions } from "./overload.ts";
 import type { Profile, Version } from "./parse.ts";
 import type { SealMaker } from "./seal.ts";
@@ -189,6 +191,7 @@ export class Host implements Service, AsyncDisposable {
   async #close(drainMs: number): Promise<void> {
     if (this.#beforeDrain.length > 0) await this.#leave(drainMs);
     this.answerer.draining = true;
+    endSubscriptions(callsWhere(this.running, () => true));
     await new Promise<void>((resolve) => {
       // A handler that ignores its signal must not keep the server open.
       const late = this.running.clock.after(drainMs, () => {
@@ -227,16 +230,24 @@ function spoken(versions: readonly Version[] = ["2.0"]): ReadonlySet<Version> {
   );
 }
 
-/** A check that throws admits no connection, and is logged. */
+/** Logs why a connection is refused. A check that throws admits no connection. */
 function safeAdmission(admit: Admit, log: Log): Admit {
   const failed = (thrown: unknown) => {
     log.error({ err: thrown }, "the check of a new connection failed");
     return { ...internalError, status: 500 };
   };
   return (transport) => {
+    const told = (verdict: Awaited<ReturnType<Admit>>): typeof verdict => {
+      if (isRefusal(verdict)) {
+        const { reason = verdict.message } = verdict as ErrorObject & Undisclosed;
+        const { kind, remoteAddress } = transport;
+        log.debug({ transport: kind, address: remoteAddress, reason }, "connection refused");
+      }
+      return verdict;
+    };
     try {
       const verdict = admit(transport);
-      return isThenable(verdict) ? verdict.then((value) => value, failed) : verdict;
+      return isThenable(verdict) ? verdict.then(told).then(undefined, failed) : told(verdict);
     } catch (thrown) {
       return failed(thrown);
     }

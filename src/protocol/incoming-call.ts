@@ -117,6 +117,10 @@ export class IncomingCall implements CallContext {
     this.#running().isStream = true;
   }
 
+  subscribe(): void {
+    this.#running().isSubscription = true;
+  }
+
   onEnded(run: () => void): void {
     this.#running().onEnded = run;
   }
@@ -243,6 +247,7 @@ export class RunningCall implements TimedCall {
   heard: { readonly startMs: number; readonly lastMs: number } | undefined;
   principal: Principal | undefined;
   isStream: boolean;
+  isSubscription: boolean;
   ended: ErrorObject | undefined;
   controller: AbortController | undefined;
   onEnded: (() => void) | undefined;
@@ -270,6 +275,7 @@ export class RunningCall implements TimedCall {
     this.heard = undefined;
     this.principal = undefined;
     this.isStream = false;
+    this.isSubscription = false;
     this.ended = undefined;
     this.controller = undefined;
     this.onEnded = undefined;

@@ -43,6 +43,16 @@ export interface Outgoing {
   readonly read?: boolean;
 }
 
+/** Whether a link has a connection. "idle" connects with the next call. */
+export type LinkState = "idle" | "connecting" | "open" | "reconnecting" | "closed";
+
+/** The state of a link, now and later. */
+export interface LinkStates {
+  readonly now: LinkState;
+  /** Calls the listener with each new state; returns a function that stops it. */
+  listen(listener: (state: LinkState) => void): () => void;
+}
+
 /**
  * Carries payloads to a server and returns the replies. Every client transport is a Link. A promise rejects with a
  * `WireError` if no reply came.
@@ -56,4 +66,6 @@ export interface Link {
     outgoing: readonly Outgoing[],
   ): readonly Promise<Reply | undefined>[];
   close(): Promise<void>;
+  /** Whether it has a connection; missing for links that never have one, such as HTTP. */
+  readonly states?: LinkStates | undefined;
 }

@@ -1,4 +1,4 @@
-import { requestCancelled } from "./errors.ts";
+import { cutShort, requestCancelled } from "./errors.ts";
 import type { RunningCall } from "./incoming-call.ts";
 import { type Linked, LinkedList } from "./linked-list.ts";
 import type { ErrorObject, Id } from "./message.ts";
@@ -66,6 +66,11 @@ export function endCalls(running: Running, origin: Origin, error: ErrorObject): 
     if (open.length === 0) break;
     for (const call of open) call.end(error);
   }
+}
+
+/** Ends the subscriptions among these calls: they last until someone ends them, so a server that closes cannot wait. */
+export function endSubscriptions(calls: Iterable<RunningCall>): void {
+  for (const call of [...calls]) if (call.isSubscription) call.end(cutShort);
 }
 
 /** Ends every running call of an origin whose connection broke; nothing of it starts any more. */

@@ -68,24 +68,22 @@ export interface Peer extends Link {
   ready(): Promise<void> | undefined;
 }
 
+const oneWay = (): Promise<never> =>
+  Promise.reject(
+    new WireError("UNSUPPORTED", "this wire cannot call back; use a duplex wire such as WebSocket"),
+  );
+
 /** A peer that cannot be called back, as over plain HTTP. */
 export const unreachablePeer: Peer = {
   canNotify: false,
   closed: Promise.resolve(),
   ready: () => undefined,
-  call: () => Promise.reject(oneWay()),
+  call: oneWay,
   notify: () => false,
-  send: () => Promise.reject(oneWay()),
-  sendBatch: (requests) => requests.map(() => Promise.reject(oneWay())),
+  send: oneWay,
+  sendBatch: (requests) => requests.map(oneWay),
   close: () => Promise.resolve(),
 };
-
-function oneWay(): WireError {
-  return new WireError(
-    "UNSUPPORTED",
-    "this wire cannot call back; use a duplex wire such as WebSocket",
-  );
-}
 
 const nowhere: Transport = { kind: "direct", headers: {}, remoteAddress: undefined };
 

@@ -11,7 +11,8 @@ import {
 import { type Envelope, isEnvelope } from "./parse.ts";
 
 /** The reply in a response of either version; undefined if it is not a response. */
-export function replyOf(message: Envelope): Reply | undefined {
+export function replyOf(message: unknown): Reply | undefined {
+  if (!isEnvelope(message)) return undefined;
   const { jsonrpc, types } = message as Envelope & { types?: TypedPaths };
   if (jsonrpc !== undefined && jsonrpc !== "2.0") return undefined;
   const reply = outcomeOf(message);
@@ -41,7 +42,7 @@ function isErrorObject(value: unknown): value is ErrorObject {
 
 /** The reply to one call; throws a `WireError` if the payload does not answer it. */
 export function pairOne(id: Id, payload: unknown): Reply {
-  const reply = isEnvelope(payload) ? replyOf(payload) : undefined;
+  const reply = replyOf(payload);
   if (reply === undefined) throw badReply("the reply is not a JSON-RPC response");
   const { id: named } = payload as Envelope;
   if (named === id) return reply;
@@ -58,14 +59,14 @@ export function pairBatch(
   requests: readonly Request[],
   payload: unknown,
 ): (Reply | WireError | undefined)[] {
-  if (!Array.isArray(payload) && !(isEnvelope(payload) && replyOf(payload) !== undefined)) {
+  if (!Array.isArray(payload) && replyOf(payload) === undefined) {
     const error = badReply("the reply is not a JSON-RPC response");
     return requests.map(({ id }) => (id === undefined ? undefined : error));
   }
   const unnamed: Reply[] = [];
   const named = new Map<unknown, Reply>();
   for (const entry of Array.isArray(payload) ? payload : [payload]) {
-    const reply = isEnvelope(entry) ? replyOf(entry) : undefined;
+    const reply = replyOf(entry);
     if (reply === undefined) continue;
     const { id } = entry as Envelope;
     if (id !== null && id !== undefined) {
@@ -92,7 +93,7 @@ export const leftOut = "the reply to the batch leaves this call out";
 
 function unanswered(unnamed: readonly Reply[]): WireError {
   if (unnamed.length === 0) return badReply(leftOut);
-  return badReply("a call of the batch failed, and the reply does not say which", {
+  return badReply("the reply does not say which call failed", {
     cause: unnamed[0]?.error,
   });
 }

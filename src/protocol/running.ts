@@ -1,4 +1,4 @@
-import { type Clock, longestDelayMs, type Timer } from "./clock.ts";
+import { type Clock, forever, longestDelayMs, type Timer } from "./clock.ts";
 import { type Linked, LinkedList } from "./linked-list.ts";
 import type { ErrorObject } from "./message.ts";
 
@@ -28,7 +28,7 @@ export class Running {
   #ticking = false;
   #entered = false;
   #now = 0;
-  #nextDue = Number.POSITIVE_INFINITY;
+  #nextDue = forever;
 
   constructor(clock: Clock, holds = false) {
     this.clock = clock;
@@ -88,14 +88,13 @@ export class Running {
     } else {
       this.#ticking = false;
       // Don't re-arm when idle: the timer would keep a closed client's process alive until its last deadline.
-      if (this.size > 0 && this.#nextDue < Number.POSITIVE_INFINITY)
-        this.#wakeIn(this.#nextDue - this.#now);
+      if (this.size > 0 && this.#nextDue < forever) this.#wakeIn(this.#nextDue - this.#now);
     }
   }
 
   #expireDue(): void {
     const due: TimedCall[] = [];
-    let next = Number.POSITIVE_INFINITY;
+    let next = forever;
     for (let call = this.#calls.first; call !== undefined; call = call.next) {
       if (call.dueAt === undefined) continue;
       if (call.dueAt <= this.#now) due.push(call);

@@ -6,6 +6,24 @@ export function wrongAddress(expected: string, given: string | URL): TypeError {
   return new TypeError(`the address must be ${expected}, not ${shown || '""'}`);
 }
 
+/** Whether an address can only be resolved when it is used: pages are also built and tested where there is no page. */
+export function isRelative(given: string | URL): boolean {
+  return /^[./]/.test(String(given));
+}
+
+/** Undefined where there is no page. */
+export function pageAddress(): string | undefined {
+  return (globalThis as { location?: { href: string } }).location?.href;
+}
+
+/** The absolute address. A relative one counts from `base`, or else from the page. */
+export function absoluteAddress(given: string | URL, base: string | URL | undefined): string {
+  if (/^[\w+.-]+:/.test(String(given))) return String(given);
+  const from = base ?? pageAddress();
+  if (URL.canParse(given, from)) return new URL(given, from).href;
+  throw wrongAddress("absolute (there is no page and no option baseUrl to resolve it)", given);
+}
+
 /** A URL for `fetch`, which may be relative to a page. */
 export function fetchAddress(given: string | URL): string {
   const address = String(given);

@@ -106,7 +106,11 @@ export function authenticate(
       if (verdict === undefined) {
         return isAnonymous(request.method) ? next(request, context) : failure(noCredential);
       }
-      if (isRefusal(verdict)) return failure(verdict);
+      if (isRefusal(verdict)) {
+        const { method, log } = context;
+        log.debug({ method, reason: verdict.reason }, "credential refused");
+        return failure(verdict);
+      }
       if (isExpired(verdict)) return failure(expired);
       const origin = originOf(context);
       if (origin === undefined) context.principal = verdict;

@@ -3,8 +3,14 @@ import type { Principal } from "../protocol/origin.ts";
 import { type Refusal, unauthenticated } from "./access-errors.ts";
 import type { Credential } from "./credential.ts";
 
-/** Finds the principal of a token; undefined if the token is not valid. */
-export type VerifyToken = (token: string) => MaybePromise<Principal | undefined>;
+/**
+ * Finds the principal of a token; undefined if the token is not valid. It may say why with `explain`: the reason goes to
+ * the logs, never to the caller.
+ */
+export type VerifyToken = (
+  token: string,
+  explain: (reason: string) => void,
+) => MaybePromise<Principal | undefined>;
 
 /** Longest `Authorization` header that is parsed, in characters. */
 const longestToken = 8 * 1024;
@@ -29,7 +35,6 @@ const invalidToken: Refusal = {
  * ```
  */
 export function bearer(verify: VerifyToken): Credential {
-  const judge = (principal: Principal | undefined) => principal ?? invalidToken;
   return {
     challenge: "Bearer",
     verify(transport) {
@@ -38,10 +43,24 @@ export function bearer(verify: VerifyToken): Credential {
       const [, token] =
         authorization.length > longestToken ? [] : (scheme.exec(authorization) ?? []);
       if (token === undefined) return invalidToken;
-      const principal = verify(token);
-      return isThenable(principal) ? principal.then(judge) : judge(principal);
+      return verifiedOr(invalidToken, verify, token);
     },
   };
+}
+
+/** The principal of the token, or the refusal with the reason that `verify` gave. */
+export function verifiedOr(
+  refusal: Refusal,
+  verify: VerifyToken,
+  token: string,
+): MaybePromise<Principal | Refusal> {
+  let refused = refusal;
+  const principal = verify(token, (reason) => {
+    refused = { ...refusal, reason: `${refusal.reason}: ${reason}` };
+  });
+  return isThenable(principal)
+    ? principal.then((found) => found ?? refused)
+    : (principal ?? refused);
 }
 
 /**

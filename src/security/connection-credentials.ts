@@ -1,7 +1,6 @@
-import { isThenable } from "../protocol/message.ts";
 import type { PeerCertificate, Principal } from "../protocol/origin.ts";
 import { unauthenticated } from "./access-errors.ts";
-import type { VerifyToken } from "./bearer.ts";
+import { type VerifyToken, verifiedOr } from "./bearer.ts";
 import type { Credential } from "./credential.ts";
 
 export interface TrustedProcessOptions {
@@ -58,11 +57,7 @@ export function environmentToken(
   return {
     verify({ kind }) {
       const token = wires.includes(kind) ? read(variable) : undefined;
-      if (token === undefined) return undefined;
-      const principal = verify(token);
-      return isThenable(principal)
-        ? principal.then((found) => found ?? refused)
-        : (principal ?? refused);
+      return token === undefined ? undefined : verifiedOr(refused, verify, token);
     },
   };
 }

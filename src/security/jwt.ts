@@ -6,6 +6,7 @@ import {
   type JSONWebKeySet,
   type JWTPayload,
   type JWTVerifyGetKey,
+  type JWTVerifyOptions,
   jwtVerify,
 } from "jose";
 import type { Clock } from "../protocol/clock.ts";
@@ -19,14 +20,20 @@ export interface JwtOptions {
   readonly issuer: string | readonly string[];
   /** Accepted audiences: the claim `aud`. Stops tokens issued for another service. */
   readonly audience: string | readonly string[];
-  /** Accepted algorithms, whatever the token says. HMAC is accepted only if listed. @default RS256, PS256, ES256, EdDSA */
+  /** Accepted algorithms, whatever the token says. @default RS256, PS256, ES256, EdDSA; HS256 with `secret` */
   readonly algorithms?: readonly string[];
   /** The required header `typ`, such as "at+jwt" for access tokens of RFC 9068. @default any */
   readonly typ?: string;
   /** How much the clock of the issuer may differ. @default 60000 */
   readonly skewMs?: number;
-  /** The keys; either this or `jwksUrl` is required. */
+  /** Public keys of the issuer; one of `keys`, `jwksUrl` and `secret` is required. */
   readonly keys?: JSONWebKeySet;
+  /**
+   * The secret that issuer and server share, for HMAC: bytes, or a string that is used as UTF-8. It must be as long as
+   * the hash (32 bytes for HS256), since a shorter one can be guessed from a token. Of several, any may have signed,
+   * so that a secret can be replaced.
+   */
+  readonly secret?: Secret | readonly Secret[];
   /** Where the issuer publishes its keys. They are cached, and fetched again for an unknown key id. */
   readonly jwksUrl?: string | URL;
   /** How long keys from the URL are cached. @default 600000 */
@@ -41,11 +48,20 @@ export interface JwtOptions {
   readonly clock?: Clock;
 }
 
+/** A secret of HMAC. */
+export type Secret = string | Uint8Array;
+
 /** Without HMAC: otherwise a token signed with the public key as the secret would pass. */
 const publicKeyAlgorithms = ["RS256", "PS256", "ES256", "EdDSA", "Ed25519"];
 
-/** Finds the principal of a token; undefined if it is not valid. Rejects if the keys cannot be fetched. */
-export type JwtVerifier = (token: string) => Promise<Principal | undefined>;
+/**
+ * Finds the principal of a token; undefined if it is not valid, and then `explain` gets the reason. Rejects if the keys
+ * cannot be fetched.
+ */
+export type JwtVerifier = (
+  token: string,
+  explain?: (reason: string) => void,
+) => Promise<Principal | undefined>;
 
 /**
  * Verifies tokens: `bearer(jwt({ issuer, audience, jwksUrl }))`.
@@ -65,7 +81,8 @@ export type JwtVerifier = (token: string) => Promise<Principal | undefined>;
  */
 export function jwt(options: JwtOptions): JwtVerifier {
   const { issuer, audience, typ, skewMs = 60_000, clock = systemClock } = options;
-  const { algorithms = publicKeyAlgorithms, principal = principalOf } = options;
+  const { secret, principal = principalOf } = options;
+  const { algorithms = secret === undefined ? publicKeyAlgorithms : ["HS256"] } = options;
   if (!issuer?.length || !audience?.length) {
     throw new TypeError(
       "jwt needs an issuer and an audience; without them tokens for other services would be accepted",
@@ -75,7 +92,7 @@ export function jwt(options: JwtOptions): JwtVerifier {
   if (!(skewMs >= 0)) throw new TypeError(`skewMs must be a number of at least 0, not ${skewMs}`);
   if (algorithms.includes("none"))
     throw new TypeError('the algorithm "none" must not be allowed, since it has no signature');
-  const findKey = keysOf(options);
+  const keys = keysOf(options, algorithms);
   const rules = {
     issuer: typeof issuer === "string" ? issuer : [...issuer],
     audience: typeof audience === "string" ? audience : [...audience],
@@ -85,19 +102,37 @@ export function jwt(options: JwtOptions): JwtVerifier {
     requiredClaims: ["exp"],
     ...(typ === undefined ? undefined : { typ }),
   };
-  return async (token) => {
+  return async (token, explain) => {
     try {
       const now = { currentDate: new Date(clock.now()) };
-      const { payload } = await jwtVerify(token, findKey, { ...rules, ...now });
+      const payload = await claimsOf(token, keys, { ...rules, ...now });
       const found = principal(payload);
+      if (found === undefined) explain?.("its claims give no principal");
       if (found === undefined || found.expiresAt !== undefined) return found;
       // A connection may outlive its token.
       return { ...found, expiresAt: (payload.exp ?? 0) * 1000 + skewMs };
     } catch (error) {
-      if (isFaultOfToken(error)) return undefined;
-      throw error;
+      if (!isFaultOfToken(error)) throw error;
+      explain?.(error.message);
+      return undefined;
     }
   };
+}
+
+/** The claims of a token that one of the keys signed. */
+async function claimsOf(
+  token: string,
+  [findKey, ...others]: readonly [JWTVerifyGetKey, ...JWTVerifyGetKey[]],
+  rules: JWTVerifyOptions,
+): Promise<JWTPayload> {
+  const [next, ...rest] = others;
+  try {
+    return (await jwtVerify(token, findKey, rules)).payload;
+  } catch (error) {
+    if (next === undefined || !(error instanceof errors.JWSSignatureVerificationFailed))
+      throw error;
+    return claimsOf(token, [next, ...rest], rules);
+  }
 }
 
 /**
@@ -155,26 +190,61 @@ export function oauthChallenge(options: OAuthChallengeOptions = {}): string {
   return attributes.length === 0 ? "Bearer" : `Bearer ${attributes.join(", ")}`;
 }
 
-function keysOf(options: JwtOptions): JWTVerifyGetKey {
-  const { keys, jwksUrl, cacheMs, cooldownMs, timeoutMs } = options;
-  if ((keys === undefined) === (jwksUrl === undefined)) {
-    throw new TypeError("jwt needs either keys or jwksUrl");
+/** Where keys are looked up; more than one only for several secrets. */
+function keysOf(
+  options: JwtOptions,
+  algorithms: readonly string[],
+): readonly [JWTVerifyGetKey, ...JWTVerifyGetKey[]] {
+  const { keys, jwksUrl, secret, cacheMs, cooldownMs, timeoutMs } = options;
+  if ([keys, jwksUrl, secret].filter((given) => given !== undefined).length !== 1) {
+    throw new TypeError("jwt needs either keys, jwksUrl or secret");
   }
-  if (keys !== undefined) return createLocalJWKSet(keys);
+  if (secret !== undefined) return secretsOf(secret, algorithms);
+  if (keys !== undefined) {
+    if (keys.keys.some(({ kty }) => kty === "oct")) {
+      throw new TypeError('"keys" must hold public keys only; pass a shared secret as "secret"');
+    }
+    return [createLocalJWKSet(keys)];
+  }
   const url = new URL(jwksUrl as string | URL);
   const isLocal = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(url.hostname);
   if (url.protocol !== "https:" && !isLocal) {
     throw new TypeError("jwksUrl must use https, or anyone on the network could replace the keys");
   }
-  return createRemoteJWKSet(url, {
+  const settings = {
     cacheMaxAge: cacheMs ?? 600_000,
     cooldownDuration: cooldownMs ?? 30_000,
     timeoutDuration: timeoutMs ?? 5_000,
+  };
+  return [createRemoteJWKSet(url, settings)];
+}
+
+function secretsOf(
+  given: Secret | readonly Secret[],
+  algorithms: readonly string[],
+): readonly [JWTVerifyGetKey, ...JWTVerifyGetKey[]] {
+  const sizes = algorithms.map((name) => Number(/^HS(256|384|512)$/.exec(name)?.[1]) / 8);
+  const least = Math.max(...sizes);
+  if (!(least > 0)) {
+    const names = algorithms.join(", ");
+    throw new TypeError(`"algorithms" with "secret" must be HS256, HS384 or HS512, not ${names}`);
+  }
+  const secrets: readonly Secret[] =
+    typeof given === "string" || given instanceof Uint8Array ? [given] : given;
+  const [first, ...others] = secrets.map((secret): JWTVerifyGetKey => {
+    const bytes = typeof secret === "string" ? new TextEncoder().encode(secret) : secret;
+    if (!(bytes instanceof Uint8Array && bytes.length >= least)) {
+      const length = `${bytes?.length ?? "no"} bytes`;
+      throw new TypeError(`"secret" must have at least ${least} bytes, not ${length}`);
+    }
+    return () => bytes;
   });
+  if (first === undefined) throw new TypeError('"secret" must not be an empty array');
+  return [first, ...others];
 }
 
 /** False if fetching the keys failed, which is not the fault of the caller. */
-function isFaultOfToken(error: unknown): boolean {
+function isFaultOfToken(error: unknown): error is Error {
   return (
     error instanceof errors.JWTExpired ||
     error instanceof errors.JWTInvalid ||

@@ -12,7 +12,8 @@ import { nameMatcher } from "./name-patterns.ts";
 export interface RateLimitOptions extends Bucket {
   /**
    * Whether each address or each principal has a bucket. By address works before authentication. By
-   * principal, anonymous callers count by address. Wires without addresses are not limited by address.
+   * principal, anonymous callers count by address. Wires without addresses are not limited by address; if HTTP or
+   * WebSocket is one, a warning is logged once.
    * @default "address"
    */
   readonly by?: "address" | "principal";
@@ -72,11 +73,25 @@ export function rateLimit(options: RateLimitOptions): Middleware {
       ? undefined
       : rateLimited(((cost - remaining) / perSecond) * 1_000, `the rate limit by ${by}`);
 
+  let isWarned = false;
+  /** Warns once if callers over a network cannot be told apart; other wires have no addresses. */
+  const warnUnlimited = ({ transport: { kind }, log }: Context): void => {
+    if (isWarned || (kind !== "http" && kind !== "websocket")) return;
+    isWarned = true;
+    log.warn(
+      { transport: kind },
+      "calls are not limited by address, because the address of the client is unknown; see remoteAddress of fetchHandler and addressOf of rateLimit",
+    );
+  };
+
   const wrap =
     (next: Handle): Handle =>
     (request, context) => {
       const key = keyOf(context);
-      if (key === undefined) return next(request, context);
+      if (key === undefined) {
+        warnUnlimited(context);
+        return next(request, context);
+      }
       const cost = costOf(request.method);
       const proceed = (taken: Taken): ReturnType<Handle> => {
         const refusal = refusalOf(taken, cost);

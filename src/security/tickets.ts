@@ -35,8 +35,9 @@ const bad = unauthenticated("a ticket that is not valid any more");
  * import { webSocketLink } from "callwire/ws";
  *
  * // In the page; the server has the method `ticket`.
- * const ticket = await client.call<string>("ticket");
- * const link = webSocketLink("/rpc", { protocols: ticketProtocols(ticket), reconnect: false });
+ * const link = webSocketLink("/rpc", {
+ *   protocols: async () => ticketProtocols(await client.call<string>("ticket")),
+ * });
  * ```
  */
 export function ticketProtocols(ticket: string): string[] {

@@ -28,6 +28,15 @@ import { clientErrorRefusal, writeRefusal } from "./raw-refusal.ts";
 import { TurnedAway } from "./turned-away.ts";
 
 export {
+  type FetchHandler,
+  fetchHandler,
+  type HeaderRecord,
+  type HeaderSource,
+  type HttpLinkOptions,
+  type HttpOptions,
+  httpLink,
+} from "../transports/http/index-node.ts";
+export {
   type NodeHandler,
   type NodeHttpOptions,
   nodeHandler,
@@ -177,7 +186,7 @@ export class HttpServer implements AsyncDisposable {
     const { clock } = this.#service.running;
     const mounts = new Set(this.#routes.values());
     const endpoints = Array.from(mounts, ({ endpoint }) => endpoint);
-    for (const endpoint of endpoints) endpoint.closing = true;
+    for (const endpoint of endpoints) endpoint.close();
     const { drainMs = defaultDrainMs } = this.#options;
     const upgraded = Array.from(mounts, ({ upgrade }) => upgrade?.close({ drainMs }));
     // If only this server closes, another process may be about to take its port.

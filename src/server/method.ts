@@ -30,23 +30,25 @@ export type HandlerParams<D> = D extends { readonly params: infer S extends Sche
 type ErrorsOf<D> = D extends { readonly errors: infer E extends ErrorDefinitions }
   ? E
   : Record<never, never>;
-type HandlerResult<D> = D extends { readonly result: infer S extends Schema }
+export type HandlerResult<D> = D extends { readonly result: infer S extends Schema }
+  ? InputOf<S>
+  : unknown;
+export type HandlerItem<D> = D extends { readonly item: infer S extends Schema }
   ? InputOf<S>
   : unknown;
 type HandlerProgress<D> = D extends { readonly progress: infer S extends Schema }
   ? InputOf<S>
   : unknown;
-type HandlerItem<D> = D extends { readonly item: infer S extends Schema } ? InputOf<S> : unknown;
 
-export type MethodHandler<D, Result = HandlerResult<D>> = (
+export type MethodHandler<D, Result = HandlerResult<D>, Call = Context<HandlerProgress<D>>> = (
   params: HandlerParams<D>,
-  call: Context<HandlerProgress<D>>,
+  call: Call,
   errors: ErrorMakers<ErrorsOf<D>>,
 ) => MaybePromise<Result>;
 
-export type StreamHandler<D, Item = HandlerItem<D>> = (
+export type StreamHandler<D, Item = HandlerItem<D>, Call = Context<HandlerProgress<D>>> = (
   params: HandlerParams<D>,
-  call: Context<HandlerProgress<D>>,
+  call: Call,
   errors: ErrorMakers<ErrorsOf<D>>,
 ) => AsyncIterable<Item> | Iterable<Item>;
 
@@ -60,12 +62,15 @@ export class Method<Types extends CallTypes = CallTypes, Handler = unknown>
   readonly handler: Handler;
   /** Parameter names, if it was a plain function. */
   readonly parameters: ParameterNames | undefined;
+  /** Each returns further members of the call, before its params are checked. */
+  readonly sources: readonly ((call: Context) => MaybePromise<object>)[];
 
   constructor(
     kind: "method" | "stream",
     definition: MethodDefinition & StreamDefinition,
     handler: Handler,
     parameters?: ParameterNames,
+    sources: readonly ((call: Context) => MaybePromise<object>)[] = [],
   ) {
     // A missing definition is rejected by the server, which knows the method's name.
     checkTimeout((definition as MethodDefinition | undefined)?.timeoutMs);
@@ -73,6 +78,7 @@ export class Method<Types extends CallTypes = CallTypes, Handler = unknown>
     this.definition = definition;
     this.handler = handler;
     this.parameters = parameters;
+    this.sources = sources;
   }
 }
 
@@ -104,7 +110,7 @@ export interface StreamTypes<D, Item> extends CallTypes {
 }
 
 /** Rejects a generator, which would answer with nothing; `any` and `never` are accepted. */
-type AnswersOnce<Result> = [Result] extends [never]
+export type AnswersOnce<Result> = [Result] extends [never]
   ? unknown
   : unknown extends Result
     ? unknown
@@ -222,7 +228,7 @@ function implementGroup(
     const handler = Object.hasOwn(handlers, name) ? handlers[name] : undefined;
     if (entry instanceof Method) {
       if (typeof handler !== "function") throw new TypeError(`${prefix}${name} has no handler`);
-      complete[name] = new Method(entry.kind, entry.definition, handler);
+      complete[name] = new Method(entry.kind, entry.definition, handler, undefined, entry.sources);
     } else if (typeof entry === "object") {
       const group = (handler ?? {}) as Record<string, unknown>;
       complete[name] = implementGroup(entry, group, `${prefix}${name}/`);

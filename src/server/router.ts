@@ -188,7 +188,8 @@ function runOf(entry: Method, answersDirectly: boolean): Run {
     entry.kind === "stream" ? invokeStream(entry) : invokeMethod(entry, answersDirectly),
   );
   const schema = definition.params ?? (definition.positional === undefined ? undefined : anyParams);
-  const checked = schema === undefined ? invoke : withParams(schema, entry, invoke);
+  const valid = schema === undefined ? invoke : withParams(schema, entry, invoke);
+  const checked = entry.sources.length === 0 ? valid : withSources(entry, valid);
   // A stream lasts as long as it is read.
   const limitMs =
     definition.timeoutMs ?? (entry.kind === "stream" ? Number.POSITIVE_INFINITY : undefined);
@@ -253,6 +254,28 @@ function withParams(schema: Schema, entry: Method, invoke: Invoke): Run {
       return caught(thrown, context);
     }
   };
+}
+
+/** Adds what the sources make to the call, one after the other. */
+function withSources({ sources }: Method, run: Invoke | Run): Run {
+  return async (params, context) => {
+    try {
+      for (const source of sources) add(await source(context), context);
+    } catch (thrown) {
+      return caught(thrown, context);
+    }
+    return endedBefore(context) ?? run(params as never, context);
+  };
+}
+
+/** A member of the call that the library needs is never replaced. */
+function add(members: object, context: Context): void {
+  for (const [name, value] of Object.entries(members)) {
+    if (name in context && !Object.hasOwn(context, name)) {
+      throw new TypeError(`"${name}" is a member of every call; give it another name`);
+    }
+    Object.defineProperty(context, name, { value, configurable: true, enumerable: true });
+  }
 }
 
 async function afterCheck(

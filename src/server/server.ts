@@ -1,4 +1,7 @@
+import { Client } from "../client/client.ts";
+import type { Api } from "../client/contract.ts";
 import { satisfies } from "../protocol/access.ts";
+import { type DirectCaller, directLink } from "../protocol/direct-link.ts";
 import { compose, type Middleware } from "../protocol/handle.ts";
 import { Host, type HostOptions } from "../protocol/host.ts";
 import { type DiscoverOptions, discovery, type Visibility } from "./discover.ts";
@@ -23,6 +26,7 @@ export class Server<M extends Methods = Methods> extends Host {
   /** For types only: `createClient<typeof server.api>(…)`. */
   declare readonly api: M;
   readonly hides: boolean;
+  readonly #separator: string;
   /** The timeout, if it was set explicitly. */
   readonly timeoutMs: number | undefined;
 
@@ -41,9 +45,24 @@ export class Server<M extends Methods = Methods> extends Host {
     super(compose(use, createRouter(table, system, onlyWatched)), options, use);
     this.methods = table;
     this.timeoutMs = options.timeoutMs;
+    this.#separator = separator;
     this.#system = system;
     this.visible = (method, context) => rules.every((rule) => rule(method, context) === true);
     this.hides = use.length > 0 || rules.length > 0;
+  }
+
+  /**
+   * The methods for programs in this process, such as pages that are rendered on the server: without a wire, through the
+   * same middleware and access rules.
+   * @example
+   * ```ts
+   * const api = server.caller({ principal: { id: "ann", roles: ["member"] } });
+   * console.log(await api.math.add({ a: 2, b: 3 }));
+   * ```
+   */
+  // Generic, so that a server of some methods stays assignable to a server of any.
+  caller<Own = M>(caller: DirectCaller = {}): Api<Own> {
+    return new Client<Own>(directLink(this, caller), { separator: this.#separator }).api;
   }
 
   methodNames(): readonly string[] {

@@ -45,8 +45,9 @@ export class Topic<Item> {
   }
 
   /** Returns the items published from now on, until the call or the topic ends; for stream handlers. */
-  subscribe(call: Pick<Context, "signal">): AsyncIterable<Item> {
+  subscribe(call: Pick<Context, "signal" | "incoming">): AsyncIterable<Item> {
     const subscriber = new Subscriber<Item>();
+    call.incoming?.subscribe();
     if (this.#closed || call.signal.aborted) subscriber.end();
     else {
       // Subscribes now, not at the first read, so that nothing published in between is lost.

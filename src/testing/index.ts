@@ -1,4 +1,4 @@
-/** For tests: a clock that the test controls, and a conformance kit for any JSON-RPC server. @module callwire/testing */
+/** For tests: clients without a wire, mocks, a clock that the test controls, and a conformance kit for any JSON-RPC server. @module callwire/testing */
 
 export {
   type FetchWireOptions,
@@ -46,3 +46,6 @@ export type {
 export { type ConformanceBadge, conformanceBadge, junitReport } from "./conformance/report.ts";
 export { type ConformanceOptions, runConformance } from "./conformance/run.ts";
 export { FakeClock } from "./fake-clock.ts";
+export { type Mocks, mock } from "./mock.ts";
+export { type MswHandlerOptions, type MswResolver, mswHandler } from "./msw-handler.ts";
+export { type TestClientOptions, testClient } from "./test-client.ts";

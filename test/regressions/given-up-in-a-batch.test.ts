@@ -80,7 +80,9 @@ test("who gave up a call of a batch hears of no more progress", async () => {
 test("who gave up a call of a batch does not hear that the others were sent again", async () => {
   let sendAgain = (): void => {};
   const link = exchangeLink((_, payload) => {
-    sendAgain = () => payload.gap();
+    sendAgain = () => {
+      for (const outgoing of payload.outgoing) outgoing.gap();
+    };
     return new Promise(() => {});
   });
   const client = createClient(link, { batch: true });

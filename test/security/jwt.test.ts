@@ -1,7 +1,9 @@
 import { createServer as createHttpServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import { authenticate, bearer } from "callwire/security";
 import { type JwtOptions, jwt, oauthChallenge } from "callwire/security/jwt";
 import { FakeClock } from "callwire/testing";
+import { connectWebSocket } from "callwire/ws";
 import {
   type CryptoKey,
   exportJWK,
@@ -12,6 +14,8 @@ import {
   SignJWT,
 } from "jose";
 import { describe, expect, test } from "vitest";
+import { RecordingLog } from "../server/asking.ts";
+import { json, send, serve } from "../transports/http/wire.ts";
 
 const issuer = "https://issuer.example";
 const audience = "https://api.example";
@@ -269,4 +273,73 @@ test("a challenge tells where tokens come from", () => {
     'Bearer realm="a \\"b\\"??x: y", error="insufficient_scope", scope="read write", ' +
       'resource_metadata="https://api.example/.well-known/oauth-protected-resource"',
   );
+});
+
+describe("a shared secret", () => {
+  const secret = "0123456789abcdef0123456789abcdef";
+  const signed = (by: string, alg = "HS256"): Promise<string> =>
+    new SignJWT({ iss: issuer, aud: audience, sub: "bob" })
+      .setProtectedHeader({ alg })
+      .setExpirationTime("5m")
+      .sign(new TextEncoder().encode(by));
+
+  test("verifies tokens that were signed with it", async () => {
+    const token = await signed(secret);
+    expect(await jwt({ issuer, audience, secret })(token)).toMatchObject({ id: "bob" });
+    const bytes = new TextEncoder().encode(secret);
+    expect(await jwt({ issuer, audience, secret: bytes })(token)).toMatchObject({ id: "bob" });
+    expect(await jwt({ issuer, audience, secret })(await signed(`${secret}!`))).toBeUndefined();
+  });
+
+  test("can be replaced by another while both are accepted", async () => {
+    const next = "fedcba9876543210fedcba9876543210";
+    const verify = jwt({ issuer, audience, secret: [next, secret] });
+    for (const by of [next, secret]) {
+      expect(await verify(await signed(by))).toMatchObject({ id: "bob" });
+    }
+    expect(await verify(await signed(`${secret}!`))).toBeUndefined();
+  });
+
+  test("is used with the listed algorithms only", async () => {
+    const long = secret + secret;
+    const verify = jwt({ issuer, audience, secret: long, algorithms: ["HS512"] });
+    expect(await verify(await signed(long, "HS512"))).toMatchObject({ id: "bob" });
+    expect(await verify(await signed(long))).toBeUndefined();
+  });
+
+  test("that can be guessed, or is for other algorithms, is refused at once", () => {
+    const make = (more: Partial<JwtOptions>) => () => jwt({ issuer, audience, ...more });
+    expect(make({ secret: "hunter2" })).toThrow(
+      '"secret" must have at least 32 bytes, not 7 bytes',
+    );
+    expect(make({ secret, algorithms: ["HS512"] })).toThrow("at least 64 bytes");
+    expect(make({ secret, algorithms: ["HS256", "RS256"] })).toThrow("HS256, HS384 or HS512");
+    expect(make({ secret: [] })).toThrow('"secret" must not be an empty array');
+    const oct = { kty: "oct", k: Buffer.from(secret).toString("base64url") };
+    expect(make({ algorithms: ["HS256"], keys: { keys: [oct] } })).toThrow('as "secret"');
+    expect(make({ secret, keys: { keys: [] } })).toThrow("either keys, jwksUrl or secret");
+  });
+
+  test("why a token is refused is logged at level debug, and not sent", async () => {
+    const log = new RecordingLog();
+    const use = [authenticate(bearer(jwt({ issuer, audience, secret })))];
+    const http = await serve({ echo: (value: unknown) => value }, {}, { use, log });
+    const authorization = `Bearer ${await signed(`${secret}!`)}`;
+    const body = '{"jsonrpc":"2.0","method":"echo","params":[1],"id":1}';
+    const { status, text } = await send(http.port, { headers: { ...json, authorization }, body });
+    expect(status).toBe(401);
+    expect(text).not.toContain("signature");
+    const reason = "a token that is not valid: signature verification failed";
+    expect(log.entries).toEqual([
+      { level: "debug", message: "credential refused", fields: { method: "echo", reason } },
+    ]);
+    await expect(connectWebSocket(http.url, { headers: { authorization } })).rejects.toMatchObject({
+      status: 401,
+    });
+    expect(log.entries[1]).toMatchObject({
+      level: "debug",
+      message: "connection refused",
+      fields: { transport: "websocket", reason },
+    });
+  });
 });

@@ -1,11 +1,14 @@
+import { createClient } from "callwire";
 import { httpLink } from "callwire/http";
 import { sseLink } from "callwire/sse";
 import { tcpLink, unixLink } from "callwire/tcp";
 import { connectWebSocket, webSocketLink } from "callwire/ws";
-import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { WebSocket as PlatformWebSocket } from "undici";
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 // What browsers, Deno, Bun and Workers get.
 import { httpLink as fetchLink } from "../../src/transports/http/fetch-link.ts";
 import { webSocketLink as nativeLink } from "../../src/transports/ws/native-client.ts";
+import { serve } from "./http/wire.ts";
 
 const http = "http://host/path or https://host/path";
 const ws = "ws://host/path or wss://host/path";
@@ -37,9 +40,7 @@ describe.each(Object.entries(links))("%s", (_, [link, forms]) => {
 test.each([
   ["httpLink", () => httpLink("ws://host/rpc"), `the address must be ${http}, not ws://host/rpc`],
   ["sseLink", () => sseLink("wss://host/rpc"), `the address must be ${http}, not wss://host/rpc`],
-  ["httpLink", () => httpLink("/rpc"), `the address must be ${http}, not /rpc`],
   ["httpLink", () => httpLink(""), `the address must be ${http}, not ""`],
-  ["webSocketLink", () => webSocketLink("/rpc"), `the address must be ${ws}, not /rpc`],
   ["tcpLink", () => tcpLink("tcp://host"), `the address must be ${tcp}, not tcp://host`],
   ["tcpLink", () => tcpLink({}), "a socket needs either a port or a path"],
   ["unixLink", () => unixLink(""), "a socket needs either a port or a path"],
@@ -60,4 +61,45 @@ test("addresses relative to a page are taken where there may be one", async () =
     await sseLink(address).close();
     await nativeLink(address).close();
   }
+});
+
+describe("a relative address", () => {
+  // undici has the WebSocket of browsers.
+  beforeEach(() => void vi.stubGlobal("WebSocket", PlatformWebSocket));
+  afterEach(() => void vi.unstubAllGlobals());
+  const relative =
+    "the address must be absolute (there is no page and no option baseUrl to resolve it), not /rpc";
+  const makers = { httpLink, fetchLink, sseLink, webSocketLink, nativeLink };
+
+  test.each(Object.entries(makers))(
+    "of %s is not resolved before a call, so that pages can be built without a browser",
+    async (_, link) => {
+      const client = createClient(link("/rpc?key=secret", {}));
+      const call = expect(client.call("echo", ["hi"])).rejects;
+      // Any `fetch` may be given, also one that knows what relative addresses count from.
+      if (link === fetchLink) await call.toThrow("Invalid URL");
+      else await call.toThrow(new TypeError(relative));
+      await client.close();
+    },
+  );
+
+  test.each(Object.entries(makers))("of %s counts from the page", async (_, link) => {
+    const http = await serve({ echo: (value: unknown) => value });
+    vi.stubGlobal("location", { href: new URL("/app/", http.url).href });
+    await using client = createClient(link("/rpc", {}));
+    expect(await client.call("echo", ["hi"])).toBe("hi");
+  });
+
+  test.each(Object.entries(makers))("of %s counts from its baseUrl", async (_, link) => {
+    const http = await serve({ echo: (value: unknown) => value });
+    await using client = createClient(link("/rpc", { baseUrl: new URL("/", http.url) }));
+    expect(await client.call("echo", ["hi"])).toBe("hi");
+  });
+
+  test("of a link that was closed before its first call is never used", async () => {
+    const http = await serve({ echo: (value: unknown) => value });
+    const client = createClient(httpLink("/rpc", { baseUrl: http.url }));
+    await client.close();
+    await expect(client.call("echo", ["hi"])).rejects.toMatchObject({ code: "CLOSED" });
+  });
 });

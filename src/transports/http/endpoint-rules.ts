@@ -100,7 +100,7 @@ export class EndpointRules {
     // As in Node, 0 means no limit.
     if (writeTimeoutMs !== 0) limitOf("writeTimeoutMs", writeTimeoutMs);
     this.limits = messageLimits(service, Math.min(writeTimeoutMs, longestDelayMs), clock);
-    this.#access = new HostCheck(options, bound);
+    this.#access = new HostCheck(service, options, bound);
     this.#events = {
       clock,
       keepAliveMs: options.keepAliveMs ?? 15_000,

@@ -5,6 +5,7 @@ import { HttpTransport } from "../../http/http-transport.ts";
 import { replyForm } from "../../http/media-type.ts";
 import {
   badRequest,
+  bodyConsumed,
   bufferedTooMuch,
   type Refusal,
   replyHeaders,
@@ -65,6 +66,7 @@ export class Endpoint implements ExchangeHost {
 
   refusalOf(fault: BodyFault): Refusal {
     if (fault === "unreadable") return badRequest;
+    if (fault === "consumed") return bodyConsumed;
     return fault === "too-large" ? this.rules.tooLarge : bufferedTooMuch;
   }
 
@@ -100,6 +102,12 @@ export class Endpoint implements ExchangeHost {
     return this.#open.size === 0
       ? Promise.resolve()
       : new Promise((resolve) => this.#idle.push(resolve));
+  }
+
+  /** Asks clients for a new connection from now on, and ends the calls that nothing else would end. */
+  close(): void {
+    this.closing = true;
+    for (const exchange of this.#open.list()) exchange.endSubscriptions();
   }
 
   /** Ends all calls, and replies so. */

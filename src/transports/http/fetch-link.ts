@@ -12,15 +12,23 @@ import {
   writeRequest,
 } from "../../http/client-exchange.ts";
 import { EventStreamDecoder } from "../../http/event-stream.ts";
+import type { CredentialSource } from "../../protocol/credentials.ts";
 import { type Exchange, exchangeLink } from "../../protocol/exchange.ts";
 import type { Link } from "../../protocol/link.ts";
 import type { HttpSigner } from "../../protocol/seal.ts";
 import type { Tap } from "../../protocol/tap.ts";
-import { fetchAddress } from "../../protocol/url.ts";
+import { fetchAddress, pageAddress } from "../../protocol/url.ts";
 
 export interface HttpLinkOptions {
   /** Sent with every request; a function is called for each, and may be asynchronous. @default none */
   readonly headers?: HeaderSource;
+  /**
+   * Gets what authenticates the client, for each request. If the server answers with 401, it is asked again with
+   * `refused: true`, and the request is sent once more: nothing of it has run. @default none
+   */
+  readonly credentials?: CredentialSource;
+  /** What a relative address counts from, such as "https://example.com" where pages are rendered on a server. @default the page */
+  readonly baseUrl?: string | URL;
   /** Used in place of the global `fetch`. @default the global `fetch` */
   readonly fetch?: (url: string, init: RequestInit) => Promise<Response>;
   /** Longest reply in bytes, and longest event of a stream; stops memory exhaustion. @default 10 MiB */
@@ -52,11 +60,13 @@ export const acceptEither = "application/json, text/event-stream";
 export function httpLink(url: string | URL, options: HttpLinkOptions = {}): Link {
   const { fetch: send = (to, init) => fetch(to, init), maxReplyBytes = defaultMaxReplyBytes } =
     options;
-  const target = fetchAddress(url);
-  const { signer } = options;
-  const headers = new RequestHeaders(acceptEither, options.headers);
+  const address = fetchAddress(url);
+  const { signer, baseUrl, credentials } = options;
+  const headers = new RequestHeaders(acceptEither, options.headers, credentials);
 
   const exchange: Exchange = async (text, payload) => {
+    const base = baseUrl ?? pageAddress();
+    const target = base ? new URL(address, base).href : address;
     const own = await headers.signed(signer, target, text, payload);
     try {
       const response = await send(target, {
@@ -71,6 +81,11 @@ export function httpLink(url: string | URL, options: HttpLinkOptions = {}): Link
       if (!isEventStream(response.headers.get("content-type"))) {
         const body = await readText(chunks, maxReplyBytes);
         const { status, headers } = response;
+        if (status === 401 && credentials && !payload.refused) {
+          // Nothing ran.
+          payload.refused = true;
+          return exchange(text, payload);
+        }
         const header = (name: string): string | undefined => headers.get(name) ?? undefined;
         await signer?.check?.({ status, header, body }, own);
         return replyText(status, body, payload);
@@ -84,5 +99,8 @@ export function httpLink(url: string | URL, options: HttpLinkOptions = {}): Link
     }
   };
 
-  return exchangeLink(exchange, { write: writeRequest, tap: options.tap });
+  return exchangeLink(exchange, {
+    write: writeRequest,
+    tap: options.tap,
+  });
 }

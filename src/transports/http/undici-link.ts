@@ -8,19 +8,19 @@ import {
   isEventStream,
   RequestHeaders,
   replyText,
-  replyTooLarge,
   unsignedEvents,
   wireErrorOf,
   writeRequest,
 } from "../../http/client-exchange.ts";
-import { EventStreamDecoder } from "../../http/event-stream.ts";
+import { EventStreamDecoder, replyTooLarge } from "../../http/event-stream.ts";
+import { renewing } from "../../http/renewed-exchange.ts";
 import { systemClock, type Timer } from "../../protocol/clock.ts";
 import { WireError } from "../../protocol/errors.ts";
 import { type Exchange, exchangeLink, type Payload } from "../../protocol/exchange.ts";
 import type { Link } from "../../protocol/link.ts";
 import { badReply } from "../../protocol/pair.ts";
 import type { HttpSigner } from "../../protocol/seal.ts";
-import { httpUrl } from "../../protocol/url.ts";
+import { absoluteAddress, httpUrl, isRelative } from "../../protocol/url.ts";
 import {
   acceptEither,
   defaultMaxReplyBytes,
@@ -55,16 +55,9 @@ export interface NodeHttpLinkOptions extends HttpLinkOptions {
 export function httpLink(url: string | URL, options: NodeHttpLinkOptions = {}): Link {
   if (options.fetch !== undefined) return fetchLink(url, options);
   const { maxReplyBytes = defaultMaxReplyBytes, signer } = options;
-  const { origin, pathname, search } = httpUrl(url);
-  const path = pathname + search;
-  const target = origin + path;
-  const headers = new RequestHeaders(acceptEither, options.headers);
-  const pool = new Pool(origin, {
-    connections: options.connections ?? 256,
-    // The caller decides how long to wait for a reply.
-    headersTimeout: 0,
-    connect: closingOnErrors(buildConnector({ ...options.tls })),
-  });
+  let destination = isRelative(url) ? undefined : destinationOf(httpUrl(url), options);
+  let closed = false;
+  const headers = new RequestHeaders(acceptEither, options.headers, options.credentials);
 
   const dispatch = (
     text: string,
@@ -74,21 +67,48 @@ export function httpLink(url: string | URL, options: NodeHttpLinkOptions = {}): 
     new Promise((resolve, reject) => {
       const call = new PoolCall(payload, maxReplyBytes, resolve, reject);
       if (signer?.check !== undefined) call.check = { reply: signer.check, sent: own };
+      const { pool, path } = destination as Destination;
       pool.dispatch({ path, method: "POST", headers: own, body: text }, call);
     });
 
   const exchange: Exchange = (text, payload) => {
-    const own = headers.signed(signer, target, text, payload);
+    if (destination === undefined) {
+      if (closed) throw new WireError("CLOSED", "the link is closed");
+      destination = destinationOf(httpUrl(absoluteAddress(url, options.baseUrl)), options);
+    }
+    const own = headers.signed(signer, destination.target, text, payload);
     return own instanceof Promise
       ? own.then((given) => dispatch(text, payload, given))
       : dispatch(text, payload, own);
   };
 
-  return exchangeLink(exchange, {
+  return exchangeLink(renewing(exchange, options.credentials), {
     write: writeRequest,
-    close: () => pool.destroy(),
+    close: async () => {
+      closed = true;
+      await destination?.pool.destroy();
+    },
     tap: options.tap,
   });
+}
+
+/** Where the calls of a link go. */
+interface Destination {
+  readonly target: string;
+  readonly path: string;
+  readonly pool: Pool;
+}
+
+function destinationOf(url: URL, options: NodeHttpLinkOptions): Destination {
+  const { origin, pathname, search } = url;
+  const path = pathname + search;
+  const pool = new Pool(origin, {
+    connections: options.connections ?? 256,
+    // The caller decides how long to wait for a reply.
+    headersTimeout: 0,
+    connect: closingOnErrors(buildConnector({ ...options.tls })),
+  });
+  return { target: origin + path, path, pool };
 }
 
 /** How long an event stream may take to end after the reply before its connection is closed. */
@@ -151,6 +171,7 @@ class PoolCall implements Dispatcher.DispatchHandler {
     headers: Record<string, string | string[] | undefined>,
   ): void {
     this.#status = status;
+    this.#payload.refused ||= status === 401;
     const type = headers["content-type"];
     if (this.check !== undefined) {
       this.#header = (name) => {

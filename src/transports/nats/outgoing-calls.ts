@@ -116,7 +116,7 @@ export class OutgoingCalls {
   /** The connection broke: idempotent calls wait for the next one, the others fail. */
   suspend(error: WireError): void {
     for (const [token, call] of this.#open.list()) {
-      if (call.sending.payload.idempotent) continue;
+      if (isIdempotent(call.sending.payload)) continue;
       this.#settle(token, call)?.reject(error);
       this.#abandoned.set(token, call);
     }
@@ -134,11 +134,11 @@ export class OutgoingCalls {
   lose(token: string, call: OutgoingCall, isOutage = false, message = workerGone): void {
     this.#settle(token, call);
     const { payload, reject } = call.sending;
-    if (!payload.idempotent || call.repeats >= mostRepeats) {
+    if (!isIdempotent(payload) || call.repeats >= mostRepeats) {
       reject(new WireError("CONNECTION_LOST", message));
       return;
     }
-    payload.gap();
+    for (const outgoing of payload.outgoing) outgoing.gap();
     // The caller may cancel because of the gap.
     if (payload.cancelled) return;
     try {
@@ -284,4 +284,9 @@ export class OutgoingCalls {
     call.sending.payload.onCancel = undefined;
     return call.sending;
   }
+}
+
+/** Whether every call of the payload is idempotent. */
+function isIdempotent({ outgoing }: Payload): boolean {
+  return outgoing.every(({ idempotent }) => idempotent);
 }

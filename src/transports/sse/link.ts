@@ -12,16 +12,25 @@ import {
   writeRequest,
 } from "../../http/client-exchange.ts";
 import { EventStreamDecoder } from "../../http/event-stream.ts";
+import { renewing } from "../../http/renewed-exchange.ts";
 import { type Clock, systemClock, type Timer } from "../../protocol/clock.ts";
+import type { CredentialSource } from "../../protocol/credentials.ts";
 import { WireError } from "../../protocol/errors.ts";
-import { exchangeLink, type Payload } from "../../protocol/exchange.ts";
+import { type Exchange, exchangeLink, type Payload } from "../../protocol/exchange.ts";
 import type { Link } from "../../protocol/link.ts";
 import type { Tap } from "../../protocol/tap.ts";
-import { fetchAddress } from "../../protocol/url.ts";
+import { absoluteAddress, fetchAddress } from "../../protocol/url.ts";
 
 export interface SseLinkOptions {
   /** Sent with every request; a function is called for each call, and may be asynchronous. @default none */
   readonly headers?: HeaderSource;
+  /**
+   * Gets what authenticates the client, for each request. If the server answers with 401, it is asked again with
+   * `refused: true`, and the request is sent once more: nothing of it has run. @default none
+   */
+  readonly credentials?: CredentialSource;
+  /** What a relative address counts from, such as "https://example.com" where pages are rendered on a server. @default the page */
+  readonly baseUrl?: string | URL;
   /** Used in place of the global `fetch`. @default the global `fetch` */
   readonly fetch?: (url: string, init: RequestInit) => Promise<Response>;
   /** Longest event in bytes; stops memory exhaustion. @default 10 MiB */
@@ -55,21 +64,26 @@ const leaveMs = 1_000;
  * ```
  */
 export function sseLink(url: string | URL, options: SseLinkOptions = {}): Link {
-  const headers = new RequestHeaders("text/event-stream", options.headers);
-  const target = fetchAddress(url);
-  return exchangeLink(
-    async (text, payload) => {
-      const own = await headers.of(payload);
-      return new EventExchange(target, own, payload, options).run(text);
-    },
-    { write: writeRequest, tap: options.tap },
-  );
+  const headers = new RequestHeaders("text/event-stream", options.headers, options.credentials);
+  const address = fetchAddress(url);
+  const exchange: Exchange = async (text, payload) => {
+    const target = absoluteAddress(address, options.baseUrl);
+    const own = await headers.of(payload);
+    const renew = () => headers.of(payload);
+    return new EventExchange(target, own, renew, payload, options).run(text);
+  };
+  return exchangeLink(renewing(exchange, options.credentials), {
+    write: writeRequest,
+    tap: options.tap,
+  });
 }
 
 /** One payload, over as many connections as it takes. */
 class EventExchange {
   readonly #url: string;
-  readonly #headers: HeaderRecord;
+  #headers: HeaderRecord;
+  /** Makes the headers of a request that resumes the stream; credentials may expire while it lasts. */
+  readonly #renew: () => HeaderRecord | Promise<HeaderRecord>;
   readonly #payload: Payload;
   readonly #options: SseLinkOptions;
   readonly #maxBytes: number;
@@ -82,9 +96,16 @@ class EventExchange {
   #decoder: EventStreamDecoder;
   #retryMs = 1_000;
 
-  constructor(url: string, headers: HeaderRecord, payload: Payload, options: SseLinkOptions) {
+  constructor(
+    url: string,
+    headers: HeaderRecord,
+    renew: () => HeaderRecord | Promise<HeaderRecord>,
+    payload: Payload,
+    options: SseLinkOptions,
+  ) {
     this.#url = url;
     this.#headers = headers;
+    this.#renew = renew;
     this.#payload = payload;
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
@@ -126,12 +147,15 @@ class EventExchange {
   async #read(response: Response): Promise<string | undefined> {
     const chunks = chunksOf(response.body);
     if (isEventStream(response.headers.get("content-type"))) {
+      this.#payload.refused = false;
       const reply = await readEvents(this.#whileHeard(chunks), this.#decoder, this.#payload);
       if (reply === undefined && this.#payload.expectsReply) throw endedEarly();
       return reply;
     }
     const text = await readText(chunks, this.#maxBytes);
     const { status } = response;
+    if (this.#decoder.lastId !== "" && status === 401) throw this.#refused();
+    this.#payload.refused ||= status === 401;
     // The status is about resuming, and says nothing about whether the call ran.
     if (this.#decoder.lastId !== "" && (status === 404 || status >= 500)) {
       const sentence = "the connection broke and the server has no more of the stream";
@@ -140,8 +164,17 @@ class EventExchange {
     return replyText(status, text, this.#payload);
   }
 
+  /** The server refused the credentials of a request that resumes the stream; the call has run, and is not repeated. */
+  #refused(): WireError {
+    const isLast = this.#payload.refused || this.#options.credentials === undefined;
+    this.#payload.refused = !isLast;
+    const sentence = "the connection broke and the server refused the credentials";
+    return new WireError("CONNECTION_LOST", sentence, isLast ? { status: 401 } : {});
+  }
+
   /** Requests what came after this event. */
   async #ask(after: string): Promise<Response> {
+    this.#headers = await this.#renew();
     const response = this.#send("GET", { "last-event-id": after });
     const silence = this.#watchSilence();
     return response.finally(() => silence.cancel());

@@ -67,7 +67,7 @@ export function wsHandler(service: Service, options: WsHandlerOptions = {}): WsH
   const writeTimeoutMs = limitOf("writeTimeoutMs", options.writeTimeoutMs, 10_000);
   const channels = new WeakMap<WsPeer, SocketChannel>();
   const connections = new OpenConnections(service);
-  const access = new HostCheck(options);
+  const access = new HostCheck(service, options);
   return {
     async upgrade(request) {
       if (connections.size >= maxConnections) return refusal(full);

@@ -7,7 +7,11 @@ export {
   type WsPeer,
   wsHandler,
 } from "./hooks.ts";
-export type { WebSocketConnectOptions, WebSocketLinkOptions } from "./link-options.ts";
+export type {
+  PerConnection,
+  WebSocketConnectOptions,
+  WebSocketLinkOptions,
+} from "./link-options.ts";
 export {
   connectWebSocket,
   type NodeWebSocketConnectOptions,

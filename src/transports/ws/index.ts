@@ -7,6 +7,10 @@ export {
   type WsPeer,
   wsHandler,
 } from "./hooks.ts";
-export type { WebSocketConnectOptions, WebSocketLinkOptions } from "./link-options.ts";
+export type {
+  PerConnection,
+  WebSocketConnectOptions,
+  WebSocketLinkOptions,
+} from "./link-options.ts";
 export { connectWebSocket, webSocketLink } from "./native-client.ts";
 export type { AdmissionOptions, Admitted, Refused } from "./upgrade-check.ts";

@@ -1,19 +1,38 @@
 import type { Channel } from "../../connection/channel.ts";
+import type { Connection } from "../../connection/connection.ts";
 import type { HeartbeatOptions } from "../../connection/heartbeat.ts";
-import type { ReconnectOptions } from "../../connection/reconnect.ts";
+import { type Open, type ReconnectOptions, reconnecting } from "../../connection/reconnect.ts";
+import { LateError, systemClock, withTimeout } from "../../protocol/clock.ts";
+import type { CredentialSource } from "../../protocol/credentials.ts";
 import { WireError } from "../../protocol/errors.ts";
 import { type Limits, limitsFrom } from "../../protocol/limits.ts";
+import type { Link } from "../../protocol/link.ts";
 import type { Log } from "../../protocol/log.ts";
+import type { MaybePromise } from "../../protocol/message.ts";
 import type { SealMaker } from "../../protocol/seal.ts";
 import type { Service } from "../../protocol/service.ts";
 import type { Tap } from "../../protocol/tap.ts";
-import { wrongAddress } from "../../protocol/url.ts";
+import { absoluteAddress, wrongAddress } from "../../protocol/url.ts";
+
+/** A value, or a function that makes it anew for each connection, such as one with a fresh token. */
+export type PerConnection<T> = T | (() => MaybePromise<T>);
 
 export interface WebSocketConnectOptions extends HeartbeatOptions {
-  /** Headers of the upgrade request; browsers and Workers cannot send any, and fail. @default none */
-  readonly headers?: Readonly<Record<string, string>>;
-  /** Subprotocols to offer. @default none */
-  readonly protocols?: readonly string[];
+  /**
+   * Headers of the upgrade request, or a function that returns them for each connection. Browsers and Workers cannot
+   * send any, and fail. @default none
+   */
+  readonly headers?: PerConnection<Readonly<Record<string, string>>>;
+  /**
+   * Gets what authenticates the client, for each connection; pages use the `protocols` of a ticket. If the server refuses
+   * it, or answers a call with -32001 later, it is asked again with `refused: true`, and the call is sent once more over
+   * a new connection. @default none
+   */
+  readonly credentials?: CredentialSource;
+  /** What a relative address counts from; its scheme may be `http:` or `https:` too. @default the page */
+  readonly baseUrl?: string | URL;
+  /** Subprotocols to offer, or a function that returns them for each connection. @default none */
+  readonly protocols?: PerConnection<readonly string[]>;
   /** Answers the server's calls. @default none */
   readonly service?: Service | undefined;
   /** Limits on what the server sends. @default those of the service */
@@ -42,16 +61,58 @@ export interface WebSocketLinkOptions extends WebSocketConnectOptions {
 
 export const defaultConnectTimeoutMs = 10_000;
 
-/** A `ws:` or `wss:` URL; accepts `http:` and `https:`, and in a page relative ones. */
-export function webSocketUrl(address: string | URL): URL {
-  const base = (globalThis as { location?: { href: string } }).location?.href;
-  const url = URL.canParse(address, base) ? new URL(address, base) : undefined;
+/** A `ws:` or `wss:` URL; accepts `http:` and `https:`, and relative ones if there is a page or a base. */
+export function webSocketUrl(address: string | URL, base?: string | URL): URL {
+  const whole = absoluteAddress(address, base);
+  const url = URL.canParse(whole) ? new URL(whole) : undefined;
   if (url?.protocol === "http:") url.protocol = "ws:";
   else if (url?.protocol === "https:") url.protocol = "wss:";
   if (url === undefined || !/^wss?:$/.test(url.protocol)) {
     throw wrongAddress("ws://host/path or wss://host/path", address);
   }
   return url;
+}
+
+/** What the upgrade request shows the server. */
+export interface UpgradeRequest {
+  readonly headers: Readonly<Record<string, string>> | undefined;
+  readonly protocols: readonly string[];
+}
+
+/** Asks the options for what this connection shows the server, for no longer than connecting may take. */
+export async function upgradeRequest(options: WebSocketConnectOptions): Promise<UpgradeRequest> {
+  const { headers, protocols, credentials, clock = systemClock } = options;
+  const { connectTimeoutMs = defaultConnectTimeoutMs } = options;
+  const ask = async (): Promise<UpgradeRequest> => {
+    const base = typeof headers === "function" ? await headers() : headers;
+    const offered = typeof protocols === "function" ? await protocols() : (protocols ?? []);
+    const shown = await credentials?.({ refused: false });
+    return {
+      headers: shown?.headers === undefined ? base : { ...base, ...shown.headers },
+      protocols: [...offered, ...(shown?.protocols ?? [])],
+    };
+  };
+  if (typeof headers !== "function" && typeof protocols !== "function" && !credentials)
+    return ask();
+  const late = `there were no credentials within ${connectTimeoutMs} ms`;
+  return withTimeout(clock, connectTimeoutMs, ask(), late).catch((error: unknown) => {
+    throw error instanceof LateError ? new WireError("CONNECTION_FAILED", late) : error;
+  });
+}
+
+/** Opens the connections of a link: each asks for its credentials, and says if the last ones were refused. */
+export function reconnectingWith(
+  connect: (options: WebSocketConnectOptions) => Promise<Connection>,
+  options: WebSocketLinkOptions,
+): Link {
+  const { credentials, reconnect = true } = options;
+  if (credentials === undefined) {
+    return reconnecting((signal) => connect({ ...options, signal }), reconnect);
+  }
+  const open: Open = (signal, refused) =>
+    connect({ ...options, signal, credentials: () => credentials({ refused }) });
+  if (reconnect === false) return reconnecting(open, false);
+  return reconnecting(open, { renews: true, ...(reconnect === true ? undefined : reconnect) });
 }
 
 export function clientLimits(options: WebSocketConnectOptions): Limits {

@@ -1,12 +1,15 @@
 import { Connection } from "../../connection/connection.ts";
-import { reconnecting } from "../../connection/reconnect.ts";
 import { systemClock } from "../../protocol/clock.ts";
 import { WireError } from "../../protocol/errors.ts";
 import type { Link } from "../../protocol/link.ts";
+import { isRelative } from "../../protocol/url.ts";
 import {
   clientLimits,
   connectionFailed,
   defaultConnectTimeoutMs,
+  reconnectingWith,
+  type UpgradeRequest,
+  upgradeRequest,
   type WebSocketConnectOptions,
   type WebSocketLinkOptions,
   webSocketUrl,
@@ -30,11 +33,12 @@ export async function connectWebSocket(
   address: string | URL,
   options: WebSocketConnectOptions = {},
 ): Promise<Connection> {
-  const url = webSocketUrl(address);
+  const url = webSocketUrl(address, options.baseUrl);
   const { connectTimeoutMs = defaultConnectTimeoutMs, clock = systemClock, signal } = options;
   const limits = clientLimits(options);
+  const request = await upgradeRequest(options);
   signal?.throwIfAborted();
-  const socket = openSocket(url, options);
+  const socket = openSocket(url, request);
   // The default is a Blob, whose content cannot be read synchronously.
   socket.binaryType = "arraybuffer";
   return new Promise((resolve, reject) => {
@@ -81,13 +85,13 @@ export async function connectWebSocket(
  * ```
  */
 export function webSocketLink(address: string | URL, options: WebSocketLinkOptions = {}): Link {
-  const url = webSocketUrl(address);
-  return reconnecting((signal) => connectWebSocket(url, { ...options, signal }), options.reconnect);
+  if (!isRelative(address)) webSocketUrl(address, options.baseUrl);
+  return reconnectingWith((own) => connectWebSocket(address, own), options);
 }
 
-function openSocket(url: URL, options: WebSocketConnectOptions): WebSocket {
-  const protocols = [...(options.protocols ?? [])];
-  const { headers } = options;
+function openSocket(url: URL, request: UpgradeRequest): WebSocket {
+  const protocols = [...request.protocols];
+  const { headers } = request;
   if (headers === undefined) {
     try {
       return new WebSocket(url, protocols);

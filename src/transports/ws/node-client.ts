@@ -2,13 +2,16 @@ import type { IncomingMessage } from "node:http";
 import type { ConnectionOptions as TlsOptions } from "node:tls";
 import { Connection } from "../../connection/connection.ts";
 import { maxIncomingBytes } from "../../connection/connection-options.ts";
-import { reconnecting } from "../../connection/reconnect.ts";
 import { longestDelayMs } from "../../protocol/clock.ts";
 import type { Link } from "../../protocol/link.ts";
+import { isRelative } from "../../protocol/url.ts";
 import {
   clientLimits,
   connectionFailed,
   defaultConnectTimeoutMs,
+  reconnectingWith,
+  type UpgradeRequest,
+  upgradeRequest,
   type WebSocketConnectOptions,
   type WebSocketLinkOptions,
   webSocketUrl,
@@ -44,11 +47,12 @@ export async function connectWebSocket(
   address: string | URL,
   options: NodeWebSocketConnectOptions = {},
 ): Promise<Connection> {
-  const url = webSocketUrl(address);
+  const url = webSocketUrl(address, options.baseUrl);
   const { service, log, seal, signal } = options;
   const limits = clientLimits(options);
+  const request = await upgradeRequest(options);
   signal?.throwIfAborted();
-  const ws = openSocket(url, options, maxIncomingBytes(limits));
+  const ws = openSocket(url, request, options, maxIncomingBytes(limits));
   return new Promise((resolve, reject) => {
     let refusal: IncomingMessage | undefined;
     let accepted: IncomingMessage | undefined;
@@ -100,23 +104,24 @@ export async function connectWebSocket(
  * ```
  */
 export function webSocketLink(address: string | URL, options: NodeWebSocketLinkOptions = {}): Link {
-  const url = webSocketUrl(address);
-  return reconnecting((signal) => connectWebSocket(url, { ...options, signal }), options.reconnect);
+  if (!isRelative(address)) webSocketUrl(address, options.baseUrl);
+  return reconnectingWith((own) => connectWebSocket(address, own), options);
 }
 
 function openSocket(
   url: URL,
+  request: UpgradeRequest,
   options: NodeWebSocketConnectOptions,
   maxBytes: number,
 ): ClosingSocket {
   const settings = {
     ...options.tls,
     ...receiverSettings(maxBytes),
-    headers: { ...options.headers },
+    headers: { ...request.headers },
     handshakeTimeout: Math.min(options.connectTimeoutMs ?? defaultConnectTimeoutMs, longestDelayMs),
   };
   try {
-    return new ClosingSocket(url, [...(options.protocols ?? [])], settings);
+    return new ClosingSocket(url, [...request.protocols], settings);
   } catch (error) {
     throw connectionFailed(url, "cannot be connected to", { cause: error });
   }

@@ -18,6 +18,11 @@ export interface WsUpgradeOptions
   extends AdmissionOptions<IncomingMessage>,
     ConnectionLimits,
     HeartbeatOptions {
+  /**
+   * The path of WebSockets. Upgrades of other paths are left to the other `upgrade` listeners of the HTTP server, and
+   * refused with 404 if there are none. @default every path
+   */
+  readonly path?: string;
   /** How long to wait for a client that does not read; stops replies from filling memory. @default 10000 */
   readonly writeTimeoutMs?: number;
 }
@@ -35,18 +40,22 @@ export interface UpgradeHandler {
  * ```ts
  * import { createServer } from "node:http";
  * import { nodeHandler } from "callwire/http/node";
- * import { wsUpgrade } from "callwire/ws";
+ * import { wsUpgrade } from "callwire/ws/node";
  *
  * const http = createServer(nodeHandler(server));
- * http.on("upgrade", wsUpgrade(server));
+ * http.on("upgrade", wsUpgrade(server, { path: "/rpc" }));
  * http.listen(8000, "127.0.0.1");
  * ```
  */
 export function wsUpgrade(service: Service, options: WsUpgradeOptions = {}): UpgradeHandler {
+  const { path } = options;
+  if (path !== undefined && !path.startsWith("/")) {
+    throw new TypeError(`"path" must begin with a slash, not "${path}"`);
+  }
   const counts = new ConnectionCounts(options);
   const writeTimeoutMs = limitOf("writeTimeoutMs", options.writeTimeoutMs, 10_000);
   const connections = new OpenConnections(service);
-  const access = new HostCheck(options);
+  const access = new HostCheck(service, options);
   const sockets = new WebSocketServer({
     ...receiverSettings(service.limits.maxMessageBytes),
     noServer: true,
@@ -71,6 +80,10 @@ export function wsUpgrade(service: Service, options: WsUpgradeOptions = {}): Upg
   };
 
   const upgrade = async (request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> => {
+    if (path !== undefined && pathOf(request) !== path) {
+      if (isOnlyListener(socket)) refuse(socket, elsewhere);
+      return;
+    }
     // The client may disconnect at any moment, and until the upgrade there is no other error listener.
     socket.on("error", () => socket.destroy());
     if (connections.closing || !counts.take(socket)) {
@@ -92,6 +105,17 @@ export function wsUpgrade(service: Service, options: WsUpgradeOptions = {}): Upg
   return Object.assign(upgrade, {
     close: (finishing = {}) => connections.finish(finishing),
   } satisfies Pick<UpgradeHandler, "close">);
+}
+
+const elsewhere: Refused = { status: 404, message: "there is no WebSocket at this path" };
+
+function pathOf({ url = "" }: IncomingMessage): string {
+  return url.replace(/[?#].*/s, "");
+}
+
+function isOnlyListener(socket: Duplex): boolean {
+  const { server } = socket as { server?: { listenerCount(event: string): number } };
+  return (server?.listenerCount("upgrade") ?? 1) < 2;
 }
 
 function transportOf({ headers, socket }: IncomingMessage): Transport {

@@ -1,3 +1,4 @@
+import { createServer, silentLog } from "callwire";
 import { describe, expect, test } from "vitest";
 import { HostCheck } from "../../../src/protocol/host-check.ts";
 import { add, json, RawClient, send, serve, sum } from "./wire.ts";
@@ -57,7 +58,7 @@ describe("hosts", () => {
     const { port } = await serve(methods);
     const answer = await send(port, { headers: { ...json, host: "evil.example" }, body: add });
     expect(JSON.parse(answer.text)).toMatchObject({
-      error: { code: -32600, data: expect.stringContaining("Host") },
+      error: { code: -32600, data: expect.stringContaining("the host name evil.example") },
       id: null,
     });
   });
@@ -85,7 +86,7 @@ describe("hosts", () => {
   });
 
   test("the address that a server listens at is one of its names", () => {
-    const access = new HostCheck({}, "10.0.0.7");
+    const access = new HostCheck(createServer({}, { log: silentLog }), {}, "10.0.0.7");
     const refusal = (host: string) => access.refusal({ host, origin: undefined, site: undefined });
     expect(refusal("10.0.0.7:8000")).toBeUndefined();
     expect(refusal("localhost")).toBeUndefined();

@@ -128,15 +128,15 @@ describe("statuses", () => {
     }
   });
 
-  test("a body that somebody has read before is 400", async () => {
-    const handler = fetchHandler(createServer(methods));
+  test("a body that somebody has read before is 500", async () => {
+    const handler = fetchHandler(createServer(methods, { log: silentLog }));
     const request = new Request("http://localhost/rpc", {
       method: "POST",
       headers: json,
       body: add,
     });
     await request.text();
-    expect((await handler(request)).status).toBe(400);
+    expect((await handler(request)).status).toBe(500);
   });
 
   test("a body in chunks is put together and counted", async () => {

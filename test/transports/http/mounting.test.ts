@@ -83,7 +83,7 @@ describe("Node", () => {
     });
     app.post("/rpc", nodeHandler(server));
     const answer = await send(await listen(app), { body: add });
-    expect(JSON.parse(answer.text)).toMatchObject({ error: { code: -32700 }, id: null });
+    expect(JSON.parse(answer.text)).toMatchObject({ error: { code: -32603 }, id: null });
   });
 
   test("Express, where somebody answered before the call did", async () => {

@@ -3,7 +3,7 @@ import { connect as connectSocket, type Socket } from "node:net";
 import { createClient, createServer, type Log, type Methods, method, silentLog } from "callwire";
 import { serveHttp } from "callwire/http/node";
 import { FakeClock } from "callwire/testing";
-import { connectWebSocket } from "callwire/ws";
+import { connectWebSocket, wsUpgrade } from "callwire/ws/node";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { WebSocket } from "ws";
 import { z } from "zod";
@@ -561,3 +561,31 @@ function countWrites({ http }: Served): { count: number } {
   });
   return writes;
 }
+
+describe("the option path", () => {
+  test("opens WebSockets at this path only, with or without a query", async () => {
+    const { port } = await serve(methods, { path: "/live" });
+    const at = (path: string) => connectWebSocket(`ws://127.0.0.1:${port}${path}`);
+    for (const path of ["/live", "/live?token=x"]) {
+      const connection = await at(path);
+      expect(await connection.call("echo", ["hi"])).toBe("hi");
+      await connection.close();
+    }
+    await expect(at("/other")).rejects.toMatchObject({ status: 404 });
+  });
+
+  test("leaves upgrades of other paths to the other listeners", async () => {
+    const { port, http } = await serve(methods, { path: "/live" });
+    http.on("upgrade", (request, socket) => {
+      if (request.url === "/other") socket.end("HTTP/1.1 418 I'm a teapot\r\n\r\n");
+    });
+    const other = connectWebSocket(`ws://127.0.0.1:${port}/other`);
+    await expect(other).rejects.toMatchObject({ status: 418 });
+  });
+
+  test("must begin with a slash", () => {
+    expect(() => wsUpgrade(createServer(methods), { path: "live" })).toThrow(
+      '"path" must begin with a slash, not "live"',
+    );
+  });
+});

@@ -241,8 +241,9 @@ export class StreamableHttp implements McpLink {
     const { notices, service } = this.#end;
     const notice =
       message.id === undefined ? notices.read(message.method, message.params) : undefined;
-    if (notice?.kind === "progress") this.#open.get(notice.token)?.progress(notice.value);
-    else if (notice?.kind === "cancel") {
+    if (notice?.kind === "progress") {
+      this.#open.get(notice.token)?.outgoing[0]?.progress(notice.value);
+    } else if (notice?.kind === "cancel") {
       dropCall(callsOf(service.running, this.#origin), notice.id);
     } else this.#answer(text);
     return true;

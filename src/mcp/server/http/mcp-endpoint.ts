@@ -79,7 +79,7 @@ export class McpEndpoint {
       maxBufferedBytes: server.limits.maxBufferedBytes,
       buffers: server.running.buffers,
     };
-    this.#access = new HostCheck(options);
+    this.#access = new HostCheck(server, options);
     this.#guards = guards;
     this.#authorization =
       options.authorization === undefined ? undefined : new Authorization(options.authorization);

@@ -3,7 +3,13 @@ import { EventPeer } from "../../../http/event-peer.ts";
 import { Exchange, type ExchangeHost } from "../../../http/exchange.ts";
 import type { BodyFault, HttpMessage } from "../../../http/http-message.ts";
 import { isJsonType, replyForm } from "../../../http/media-type.ts";
-import { bufferedTooMuch, type Refusal, replyHeaders, statusOf } from "../../../http/refusal.ts";
+import {
+  bodyConsumed,
+  bufferedTooMuch,
+  type Refusal,
+  replyHeaders,
+  statusOf,
+} from "../../../http/refusal.ts";
 import { ErrorCode, internalError } from "../../../protocol/errors.ts";
 import { keptEntries } from "../../../protocol/json-text.ts";
 import type { Linked } from "../../../protocol/linked-list.ts";
@@ -76,6 +82,7 @@ export class McpExchange implements ExchangeHost, Linked<McpExchange> {
 
   refusalOf(fault: BodyFault): Refusal {
     if (fault === "unreadable") return refusals.unreadable;
+    if (fault === "consumed") return bodyConsumed;
     return fault === "too-large"
       ? refusals.tooLarge(this.service.limits.maxMessageBytes)
       : bufferedTooMuch;

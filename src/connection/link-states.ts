@@ -1,0 +1,27 @@
+import { consoleLog } from "../protocol/console-log.ts";
+import type { LinkState, LinkStates } from "../protocol/link.ts";
+
+/** The state of a link, and who wants to know of changes. */
+export class ChangingStates implements LinkStates {
+  now: LinkState = "idle";
+  readonly #listeners = new Set<(state: LinkState) => void>();
+
+  set(state: LinkState): void {
+    if (this.now === state || this.now === "closed") return;
+    this.now = state;
+    for (const listener of this.#listeners) {
+      try {
+        listener(state);
+      } catch (error) {
+        consoleLog.error({ err: error }, "a listener threw");
+      }
+    }
+  }
+
+  /** Returns a function that stops listening. */
+  listen(listener: (state: LinkState) => void): () => void {
+    const own = (state: LinkState): void => listener(state);
+    this.#listeners.add(own);
+    return () => void this.#listeners.delete(own);
+  }
+}

@@ -1,0 +1,12 @@
+import type { CredentialSource } from "../protocol/credentials.ts";
+import type { Exchange } from "../protocol/exchange.ts";
+
+/** Sends a payload once more, with other credentials, if the server refused those that it had: it did not run. */
+export function renewing(exchange: Exchange, credentials: CredentialSource | undefined): Exchange {
+  if (!credentials) return exchange;
+  return (text, payload) => {
+    const first = exchange(text, payload);
+    const next = () => (payload.refused ? exchange(text, payload) : first);
+    return first.then(next, next);
+  };
+}

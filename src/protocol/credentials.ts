@@ -1,0 +1,14 @@
+import type { MaybePromise } from "./message.ts";
+
+/** What a client shows a server to authenticate itself. */
+export interface Credentials {
+  /** Headers of HTTP requests, or of the request that opens a WebSocket, which pages cannot send. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Subprotocols of a WebSocket, such as `ticketProtocols(ticket)` of `callwire/security`. */
+  readonly protocols?: readonly string[];
+}
+
+/** Gets credentials; `refused` says that the server refused the last ones, so that they need to be renewed. */
+export type CredentialSource = (request: {
+  readonly refused: boolean;
+}) => MaybePromise<Credentials>;

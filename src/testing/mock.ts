@@ -1,0 +1,33 @@
+import type { Api } from "../client/contract.ts";
+import type { Methods } from "../server/method.ts";
+
+/** Functions in place of some methods, with the params and results of these. */
+export type Mocks<M> = MocksOf<Api<M>>;
+
+type MocksOf<Tree> = {
+  readonly [Name in keyof Tree]?: Tree[Name] extends (...args: infer Args) => infer Outcome
+    ? (...args: Args) => MockOutcome<Outcome>
+    : MocksOf<Tree[Name]>;
+};
+
+type MockOutcome<Outcome> =
+  Outcome extends Promise<infer Result>
+    ? Result | Promise<Result>
+    : Outcome extends AsyncIterable<infer Item>
+      ? AsyncGenerator<Item> | Generator<Item>
+      : never;
+
+/**
+ * Some methods of a server, as functions with the same types: for `testClient`, `mswHandler` and `createServer`. The
+ * others do not exist: calls of them fail with -32601, and `error.method` says which.
+ * @example
+ * ```ts
+ * import { mock, testClient } from "callwire/testing";
+ *
+ * const { api } = testClient(mock<typeof methods>({ math: { add: () => 42 } }));
+ * console.log(await api.math.add({ a: 2, b: 3 })); // 42
+ * ```
+ */
+export function mock<M extends Methods>(mocks: Mocks<M>): M {
+  return mocks as unknown as M;
+}
