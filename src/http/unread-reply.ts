@@ -3,7 +3,7 @@ import type { Buffering } from "../protocol/memory-bounds.ts";
 import type { MessageLimits } from "./http-message.ts";
 
 /** A longer reply may not fit into the buffers of the operating system, so its client has to read. */
-const largeReplyLength = 64 * 1024;
+export const largeReplyLength = 64 * 1024;
 
 /** The rest of a response that has ended and was not read yet. */
 class UnreadReply implements Buffering {
