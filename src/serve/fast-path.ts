@@ -3,6 +3,7 @@ import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import { FastConnection, type FastEndpoint, type FastHost } from "../http/fast-path/connection.ts";
 import type { FastMessage } from "../http/fast-path/message.ts";
+import { Outbox } from "../http/fast-path/outbox.ts";
 import { Replies } from "../http/fast-path/replies.ts";
 import { NodeMessage } from "../http/node-message.ts";
 
@@ -20,6 +21,7 @@ export interface FastPathSettings {
 /** Stands before a server of Node: reads the plain requests of its connections, and gives it all others. */
 export class FastPath implements FastHost {
   readonly replies: Replies;
+  readonly outbox = new Outbox();
   readonly endpointAt: (target: string) => FastEndpoint | undefined;
   readonly #server: Server;
   readonly #settings: FastPathSettings;

@@ -6,6 +6,7 @@ import type { HeaderRecord } from "../client-exchange.ts";
 import type { HttpMessage, MessageLimits, RequestHead } from "../http-message.ts";
 import { FastHead, type PlainHead, parseHead } from "./head.ts";
 import { FastMessage, type FastWire } from "./message.ts";
+import type { Outbox, Sender } from "./outbox.ts";
 import type { Replies } from "./replies.ts";
 
 /** What answers the requests to one path. */
@@ -20,6 +21,7 @@ export interface FastEndpoint {
 /** The server of a connection. */
 export interface FastHost {
   readonly replies: Replies;
+  readonly outbox: Outbox;
   /** What answers requests to this target; undefined if Node has to. */
   endpointAt(target: string): FastEndpoint | undefined;
   /**
@@ -39,6 +41,9 @@ export interface SilenceLimits {
   readonly keepAliveTimeout: number;
 }
 
+/** More unsent replies than this are sent before the next request is read, so that a client has to read them. */
+const mostUnsent = 16 * 1024;
+
 /** How much longer an idle connection stays open than clients are told, so that none sends a request while it closes. */
 const keepAliveMarginMs = 1_000;
 
@@ -49,7 +54,7 @@ const traced = channel("http.server.request.start");
  * Reads plain requests from a socket, one after the other. Whatever is unusual is left to Node from its first byte on,
  * with the rest of the connection: another form, other paths, parts that arrive late, and what is sent while a call runs.
  */
-export class FastConnection implements FastWire {
+export class FastConnection implements FastWire, Sender {
   readonly socket: Duplex;
   readonly #host: FastHost;
   /** The last head, and what answers its target. */
@@ -61,6 +66,9 @@ export class FastConnection implements FastWire {
   #message: FastMessage | undefined = undefined;
   #bytes: Buffer | undefined = undefined;
   #start = 0;
+  /** Replies for the end of this turn of the event loop. */
+  #unsent = "";
+  #isAscii = true;
   #isLeft = false;
   /** When silence was first noticed. */
   #silentSince: number | undefined = undefined;
@@ -81,7 +89,8 @@ export class FastConnection implements FastWire {
 
   /** Whether it waits for a further request, of which nothing has arrived. */
   get isIdle(): boolean {
-    return this.#isUsed && this.#message === undefined && this.#partial === undefined;
+    const isWaiting = this.#message === undefined && this.#partial === undefined;
+    return this.#isUsed && isWaiting && this.#unsent === "";
   }
 
   reply(status: number, text: string, headers: HeaderRecord | undefined): boolean {
@@ -90,11 +99,21 @@ export class FastConnection implements FastWire {
     if (head === undefined) return false;
     this.#message = undefined;
     this.#bytes = undefined;
-    const { socket } = this;
-    if (!socket.destroyed && !socket.writableEnded) {
-      socket.write(head + text, bytes === text.length ? "latin1" : "utf8");
-    }
+    if (this.#unsent === "") this.#host.outbox.add(this);
+    if (bytes !== text.length) this.#isAscii = false;
+    this.#unsent += head + text;
     return true;
+  }
+
+  sendReplies(): void {
+    const text = this.#unsent;
+    const { socket } = this;
+    if (text === "") return;
+    this.#unsent = "";
+    if (!socket.destroyed && !socket.writableEnded) {
+      socket.write(text, this.#isAscii ? "latin1" : "utf8");
+    }
+    this.#isAscii = true;
   }
 
   leave(): void {
@@ -136,12 +155,9 @@ export class FastConnection implements FastWire {
 
   /** Handles all requests in these bytes; the last one may wait for the rest of its body if `mayWait`. */
   #read(bytes: Buffer, mayWait: boolean): void {
-    const utf8 = bytes.toString();
-    // Then each byte is one character, and the text is that of all bodies too.
-    const isAscii = utf8.length === bytes.length && !utf8.includes("\ufffd");
-    const text = isAscii ? utf8 : bytes.toString("latin1");
     for (let at = 0; at < bytes.length; ) {
-      const head = this.#headAt(bytes, text, at);
+      if (this.#unsent.length > mostUnsent) this.sendReplies();
+      const head = this.#headAt(bytes, at);
       const endpoint = this.#endpoint;
       // Unread replies are left to Node too, since it stops reading.
       if (head === undefined || endpoint === undefined || this.socket.writableNeedDrain) {
@@ -156,8 +172,7 @@ export class FastConnection implements FastWire {
         } else this.#leaveWith(bytes.subarray(at));
         return;
       }
-      const body = isAscii ? text.slice(bodyAt, end) : decodeUtf8(bytes, bodyAt, end);
-      this.#run(new FastMessage(this, head, body), endpoint, bytes, at);
+      this.#run(new FastMessage(this, head, bodyText(bytes, bodyAt, end)), endpoint, bytes, at);
       if (this.#isLeft) return;
       if (this.#message !== undefined) {
         if (end < bytes.length) this.leave();
@@ -167,11 +182,11 @@ export class FastConnection implements FastWire {
     }
   }
 
-  #headAt(bytes: Buffer, text: string, at: number): FastHead | undefined {
+  #headAt(bytes: Buffer, at: number): FastHead | undefined {
     if (traced.hasSubscribers) return undefined;
-    const known = this.#head?.lengthIn(text, at);
+    const known = this.#head?.lengthIn(bytes, at);
     if (this.#head !== undefined && known !== undefined) return new FastHead(this.#head, known);
-    const parsed = parseHead(bytes, text, at);
+    const parsed = parseHead(bytes, at);
     if (parsed === undefined) return undefined;
     this.#head = parsed;
     this.#endpoint = this.#host.endpointAt(parsed.target);
@@ -198,6 +213,7 @@ export class FastConnection implements FastWire {
     this.#message = undefined;
     this.#bytes = undefined;
     this.#partial = undefined;
+    this.sendReplies();
     socket.off("data", this.#onData);
     socket.off("end", this.#onEnd);
     socket.off("error", this.#onError);
@@ -207,6 +223,7 @@ export class FastConnection implements FastWire {
 
   /** The client sends no more. Like Node, it does not wait for calls that run. */
   #ended(): void {
+    this.sendReplies();
     if (this.#partial === undefined) this.socket.end();
     else this.#host.failed(this, failure("HPE_INVALID_EOF_STATE", "Parse Error"));
   }
@@ -215,6 +232,13 @@ export class FastConnection implements FastWire {
     this.#host.closed(this);
     this.#message?.close();
   }
+}
+
+/** The body, or undefined if it is not UTF-8. */
+function bodyText(bytes: Buffer, start: number, end: number): string | undefined {
+  const text = bytes.toString("utf8", start, end);
+  // Faster than the strict decoder, but it replaces what is not UTF-8.
+  return text.includes("\ufffd") ? decodeUtf8(bytes, start, end) : text;
 }
 
 function failure(code: string, message: string): Error & { code: string } {

@@ -8,6 +8,7 @@ const mostHeaders = 64;
 /** Printable ASCII only, and no header that continues on the next line. */
 const plainForm = /^POST \/[!-~]* HTTP\/1\.1\r\n(?:[\w!#$%&'*+.^`|~-]+:[\t -~]*\r\n)+\r\n$/;
 const plainLength = /^(?:0|[1-9]\d{0,6})$/;
+const mostDigits = 7;
 
 /** Headers that change how a connection or a body is read, or that Node does not return as one string. */
 const leftToNode: ReadonlySet<string> = new Set([
@@ -65,16 +66,16 @@ export class PlainHead {
   }
 
   /** The Content-Length of the head that begins there, if it differs from this one in nothing else. */
-  lengthIn(text: string, at: number): string | undefined {
+  lengthIn(bytes: Buffer, at: number): string | undefined {
     const before = this.#before;
-    const start = at + before.length;
-    // Comparing slices is faster than `startsWith`.
-    if (text.slice(at, start) !== before) return undefined;
-    let end = start;
+    const after = this.#after;
+    const text = bytes.toString("latin1", at, at + before.length + mostDigits + after.length);
+    let end = before.length;
     while (isDigit(text.charCodeAt(end))) end++;
-    if (text.slice(end, end + this.#after.length) !== this.#after) return undefined;
-    const length = text.slice(start, end);
-    return plainLength.test(length) ? length : undefined;
+    const isSame =
+      text.slice(0, before.length) === before && text.slice(end, end + after.length) === after;
+    const length = text.slice(before.length, end);
+    return isSame && plainLength.test(length) ? length : undefined;
   }
 
   /** How many characters the head has with this Content-Length. */
@@ -84,10 +85,9 @@ export class PlainHead {
 }
 
 /** The head that begins there; undefined if it has another form, or has not arrived completely. */
-export function parseHead(bytes: Buffer, text: string, at: number): PlainHead | undefined {
-  const end = text.indexOf("\r\n\r\n", at) + 4;
+export function parseHead(bytes: Buffer, at: number): PlainHead | undefined {
+  const end = bytes.indexOf("\r\n\r\n", at, "latin1") + 4;
   if (end === 3 || end - at > longestHead) return undefined;
-  // A slice of the text would keep the body in memory for as long as the connection is open.
   const head = bytes.toString("latin1", at, end);
   if (!plainForm.test(head)) return undefined;
   const names: string[] = [];

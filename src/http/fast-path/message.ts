@@ -10,7 +10,7 @@ import type { FastHead } from "./head.ts";
 /** The connection of a request on the fast path. */
 export interface FastWire {
   readonly socket: Duplex;
-  /** Sends the reply to the request that runs; false if Node has to do it. */
+  /** Takes the reply to the request that runs; false if Node has to do it. */
   reply(status: number, text: string, headers: HeaderRecord | undefined): boolean;
   /** Gives the connection to Node, with the request that runs. */
   leave(): void;
