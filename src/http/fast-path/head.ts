@@ -27,9 +27,8 @@ const leftToNode: ReadonlySet<string> = new Set([
  */
 export class PlainHead {
   readonly target: string;
-  /** In lower case. */
-  readonly names: readonly string[];
-  readonly values: readonly string[];
+  /** All headers by their names in lower case. */
+  readonly headers: Readonly<Record<string, string>>;
   readonly host: string | undefined;
   readonly origin: string | undefined;
   readonly site: string | undefined;
@@ -42,14 +41,12 @@ export class PlainHead {
 
   constructor(
     head: string,
-    names: readonly string[],
-    values: readonly string[],
+    headers: Readonly<Record<string, string>>,
     digitsAt: number,
     digitsEnd: number,
   ) {
     this.target = head.slice(5, head.indexOf(" ", 5));
-    this.names = names;
-    this.values = values;
+    this.headers = headers;
     this.host = this.get("host");
     this.origin = this.get("origin");
     this.site = this.get("sec-fetch-site");
@@ -61,8 +58,7 @@ export class PlainHead {
   }
 
   get(name: string): string | undefined {
-    const index = this.names.indexOf(name);
-    return index === -1 ? undefined : this.values[index];
+    return Object.hasOwn(this.headers, name) ? this.headers[name] : undefined;
   }
 
   /** The Content-Length of the head that begins there, if it differs from this one in nothing else. */
@@ -90,8 +86,8 @@ export function parseHead(bytes: Buffer, at: number): PlainHead | undefined {
   if (end === 3 || end - at > longestHead) return undefined;
   const head = bytes.toString("latin1", at, end);
   if (!plainForm.test(head)) return undefined;
-  const names: string[] = [];
-  const values: string[] = [];
+  const headers: Record<string, string> = {};
+  let count = 0;
   let digitsAt = -1;
   let digitsEnd = -1;
   for (let line = head.indexOf("\r\n") + 2; line < head.length - 2; ) {
@@ -99,19 +95,19 @@ export function parseHead(bytes: Buffer, at: number): PlainHead | undefined {
     const lineEnd = head.indexOf("\r\n", colon);
     const name = head.slice(line, colon).toLowerCase();
     const value = head.slice(colon + 1, lineEnd).trim();
-    if (!isPlainHeader(name, value) || names.includes(name)) return undefined;
+    if (!isPlainHeader(name, value) || Object.hasOwn(headers, name)) return undefined;
     if (name === "content-length") {
       digitsEnd = lineEnd;
       digitsAt = lineEnd - value.length;
       // Node takes some kinds of space around the digits, but not all.
       if (digitsAt !== colon + 2 || head[colon + 1] !== " ") return undefined;
     }
-    names.push(name);
-    values.push(value);
+    headers[name] = value;
+    count++;
     line = lineEnd + 2;
   }
-  if (digitsAt === -1 || !names.includes("host") || names.length > mostHeaders) return undefined;
-  return new PlainHead(head, names, values, digitsAt, digitsEnd);
+  if (digitsAt === -1 || !Object.hasOwn(headers, "host") || count > mostHeaders) return undefined;
+  return new PlainHead(head, headers, digitsAt, digitsEnd);
 }
 
 function isPlainHeader(name: string, value: string): boolean {
@@ -130,6 +126,7 @@ export class FastHead implements RequestHead {
   readonly isAmbiguous = false;
   readonly contentLength: string;
   readonly #plain: PlainHead;
+  #headers: Record<string, string> | undefined = undefined;
 
   constructor(plain: PlainHead, contentLength: string) {
     this.#plain = plain;
@@ -168,12 +165,9 @@ export class FastHead implements RequestHead {
     return name === "content-length" ? this.contentLength : this.#plain.get(name);
   }
 
-  /** All headers, as Node returns them. */
-  all(): Record<string, string> {
-    const { names, values } = this.#plain;
-    const all: Record<string, string> = {};
-    for (const [index, name] of names.entries()) all[name] = values[index] as string;
-    all["content-length"] = this.contentLength;
-    return all;
+  /** All headers, as Node returns them; a copy, because middleware may change it. */
+  get headers(): Record<string, string> {
+    this.#headers ??= { ...this.#plain.headers, "content-length": this.contentLength };
+    return this.#headers;
   }
 }

@@ -52,7 +52,7 @@ export class FastMessage implements HttpMessage {
   }
 
   get headers(): Transport["headers"] {
-    return this.head.all();
+    return this.head.headers;
   }
 
   get connection(): object {
