@@ -30,6 +30,9 @@ export async function warmUp(lane, { ms, calls, atMostMs }) {
 async function cost(lane, sliceMs) {
   if (lane.failure) return Number.NaN;
   const slice = await attempt(lane, sliceMs);
+  if (slice?.p99Ms !== undefined) {
+    lane.times.push({ p50Ms: slice.p50Ms, p99Ms: slice.p99Ms });
+  }
   return slice ? slice.cpuMicros / slice.calls : Number.NaN;
 }
 

@@ -4,6 +4,7 @@ import { parseArgs } from "node:util";
 export const suiteNames = [
   "in-process",
   "http-server",
+  "http-realistic",
   "http-client",
   "websocket",
   "stdio",

@@ -10,7 +10,7 @@ export async function runSuite(suite, options, onProgress) {
   const starts = options.starts;
   const cycles = options.cycles ?? (options.quick ? quickCycles : suite.cycles);
   const lanes = Object.keys(suite.candidates).flatMap((name) =>
-    suite.workloads.map((workload) => ({ name, workload, costs: [] })),
+    suite.workloads.map((workload) => ({ name, workload, costs: [], times: [] })),
   );
   let memory;
   let sessions;
@@ -108,6 +108,8 @@ function summary(suite, lanes, { memory, sessions }) {
       label: suite.candidates[lane.name],
       ratio: spread(ratios(lane.costs, costsOf(reference, lane.workload))),
       cpuMicros: spread(lane.costs)?.median,
+      p50Ms: spread(lane.times.map(({ p50Ms }) => p50Ms))?.median,
+      p99Ms: spread(lane.times.map(({ p99Ms }) => p99Ms))?.median,
       note: lane.missing ?? (lane.failure && `failed: ${lane.failure}`),
     })),
     targets: suite.targets.map((target) => judge(target, costsOf, { memory, sessions })),

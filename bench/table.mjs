@@ -1,6 +1,10 @@
 /** The results as tables for the terminal and for Markdown. */
 
-const head = ["workload", "candidate", "ratio", "quartiles", "µs CPU", "per CPU second"];
+/** Suites that measure how long calls take have two columns more. */
+function head({ rows }) {
+  const times = rows.some(({ p99Ms }) => p99Ms !== undefined) ? ["p50 ms", "p99 ms"] : [];
+  return ["workload", "candidate", "ratio", "quartiles", "µs CPU", "per CPU second", ...times, ""];
+}
 
 export function terminal(suite) {
   const rows = resultRows(suite);
@@ -9,7 +13,7 @@ export function terminal(suite) {
     `${suite.measures}; ratio to "${suite.reference}", higher is better, ${suite.cycles} cycles`,
     "",
   ];
-  lines.push(...aligned([[...head, ""], ...rows]));
+  lines.push(...aligned([head(suite), ...rows]));
   const targets = suite.targets.map((target) => [
     mark(target.passed),
     target.text,
@@ -32,7 +36,7 @@ export function markdown(suites) {
       `## ${suite.title}`,
       `${suite.measures}. ${date}, ${node}, ${cpu}, ${pinning}, ${suite.cycles} cycles.`,
     );
-    parts.push(grid([...head, ""], resultRows(suite)));
+    parts.push(grid(head(suite), resultRows(suite)));
     if (suite.targets.length > 0) {
       const rows = suite.targets.map((target) => [
         target.text,
@@ -55,13 +59,15 @@ function resultRows(suite) {
       workloadIndex(suite, a) - workloadIndex(suite, b) ||
       (b.ratio?.median ?? 0) - (a.ratio?.median ?? 0),
   );
-  return rows.map(({ workload, label, ratio, cpuMicros, note }) => [
+  const hasTimes = rows.some(({ p99Ms }) => p99Ms !== undefined);
+  return rows.map(({ workload, label, ratio, cpuMicros, p50Ms, p99Ms, note }) => [
     workload,
     label,
     ratio ? ratio.median.toFixed(2) : "",
     ratio ? `${ratio.q1.toFixed(2)}–${ratio.q3.toFixed(2)}` : "",
     cpuMicros === undefined ? "" : cpuMicros.toFixed(2),
     cpuMicros === undefined ? "" : Math.round(1e6 / cpuMicros).toLocaleString("en"),
+    ...(hasTimes ? [p50Ms?.toFixed(2) ?? "", p99Ms?.toFixed(2) ?? ""] : []),
     (note ?? "").split("\n", 1)[0].slice(0, 120),
   ]);
 }

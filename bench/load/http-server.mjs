@@ -5,8 +5,8 @@ import { workloads } from "../workloads.mjs";
 
 const connections = 64;
 
-/** `requests` replaces the JSON-RPC requests for a peer with a wire of its own; `headers` as for each of them. */
-export async function connect({ port, path = "/", requests = {}, headers }) {
+/** Connections to a port that are opened anew if the server has closed them. */
+export function keepAlive(port) {
   const open = new Set();
 
   /** Servers close idle connections; new ones are made before the clock starts. */
@@ -17,6 +17,13 @@ export async function connect({ port, path = "/", requests = {}, headers }) {
       connection.socket.once("close", () => open.delete(connection));
     }
   }
+
+  return { open, ready };
+}
+
+/** `requests` replaces the JSON-RPC requests for a peer with a wire of its own; `headers` as for each of them. */
+export async function connect({ port, path = "/", requests = {}, headers }) {
+  const { open, ready } = keepAlive(port);
 
   return {
     ready,

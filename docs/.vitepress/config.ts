@@ -71,6 +71,7 @@ export default defineConfig({
           { text: "Signing", link: "/signing" },
           { text: "Observability", link: "/observability" },
           { text: "The gateway", link: "/gateway" },
+          { text: "Performance", link: "/performance" },
           { text: "Scaling", link: "/scaling" },
           { text: "Dapr and CloudEvents", link: "/dapr" },
         ],

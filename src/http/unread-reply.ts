@@ -3,7 +3,7 @@ import { countUnsent } from "../streams/unsent-bytes.ts";
 import type { MessageLimits } from "./http-message.ts";
 
 /** A longer reply may not fit into the buffers of the operating system, so its client has to read. */
-const largeReplyLength = 64 * 1024;
+export const largeReplyLength = 64 * 1024;
 
 /** A large text as bytes, because Node would count its characters, each of which may take three bytes. */
 export function countable(text: string): string | Buffer {

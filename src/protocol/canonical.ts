@@ -11,12 +11,15 @@ const quote = 0x22;
 const comma = 0x2c;
 const zero = 0x30;
 const nine = 0x39;
+const colon = 0x3a;
 const openBracket = 0x5b;
 const backslash = 0x5c;
 const closeBracket = 0x5d;
 const openBrace = 0x7b;
 const closeBrace = 0x7d;
 const longestNumber = 15;
+/** V8 copies a slice that is shorter than this; a longer one would keep the whole text in memory. */
+const longestCopy = 12;
 /** Above this length, scanning the params takes longer than JSON.parse. */
 const longestMessage = 512;
 
@@ -221,7 +224,28 @@ function readParams(text: string, start: number): Params | undefined {
       if (second !== undefined && closesAt(text, end)) return [first, second];
     }
   }
-  return readValue(text, start) as Params | undefined;
+  return readFlat(text, start) ?? (readValue(text, start) as Params | undefined);
+}
+
+/** An object of integers and short strings, which takes a third of the time of JSON.parse. */
+function readFlat(text: string, start: number): Params | undefined {
+  if (text.charCodeAt(start) !== openBrace) return undefined;
+  const object: Record<string, unknown> = {};
+  end = start;
+  do {
+    const key = readString(text, end + 1);
+    // JSON.parse makes a member of this name; an assignment would set the prototype.
+    if (key === undefined || key === "__proto__" || text.charCodeAt(end) !== colon) {
+      return undefined;
+    }
+    const value = readId(text, end + 1);
+    if (value === undefined) return undefined;
+    if (typeof value === "string" && value.length > longestCopy) return undefined;
+    object[key] = value;
+  } while (text.charCodeAt(end) === comma);
+  if (text.charCodeAt(end) !== closeBrace) return undefined;
+  end++;
+  return object;
 }
 
 /** Whether a bracket closes at `at`; then moves the cursor behind it. */

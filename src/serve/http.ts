@@ -17,6 +17,7 @@ import type { Endpoint } from "../transports/http/endpoint.ts";
 import type { EndpointRules } from "../transports/http/endpoint-rules.ts";
 import { handleNode, type NodeHandler, nodeEndpoint } from "../transports/http/node-handler.ts";
 import { type UpgradeHandler, wsUpgrade } from "../transports/ws/upgrade.ts";
+import { FastPath } from "./fast-path.ts";
 import { Handlers } from "./handlers.ts";
 import type { ServeHttpOptions } from "./http-options.ts";
 import { HttpSockets } from "./http-sockets.ts";
@@ -97,6 +98,7 @@ export class HttpServer implements AsyncDisposable {
   readonly #sockets: HttpSockets;
   readonly #counts: ConnectionCounts;
   readonly #turnedAway: TurnedAway;
+  readonly #fastPath: FastPath | undefined;
   #port = 0;
   #closing: Promise<void> | undefined;
 
@@ -141,6 +143,14 @@ export class HttpServer implements AsyncDisposable {
     this.server.maxConnections = this.#counts.max + TurnedAway.most;
     this.#listenTo(this.server);
     this.#sockets = new HttpSockets(this.server, this.#connectionEvent(), service.watch);
+    if (options.fastPath !== false) {
+      this.#fastPath = FastPath.before(this.server, {
+        event: this.#connectionEvent(),
+        checkIntervalMs: settings.connectionsCheckingInterval,
+        endpointAt: (target) => this.#routes.get(target)?.endpoint,
+        isRefused: (socket) => this.#turnedAway.has(socket),
+      });
+    }
   }
 
   /** The port that it listens on; 0 before `listen`. */
@@ -184,6 +194,7 @@ export class HttpServer implements AsyncDisposable {
 
   async #close(): Promise<void> {
     const { clock } = this.#service.running;
+    this.#fastPath?.stop();
     const mounts = new Set(this.#routes.values());
     const endpoints = Array.from(mounts, ({ endpoint }) => endpoint);
     for (const endpoint of endpoints) endpoint.close();
@@ -266,6 +277,7 @@ export class HttpServer implements AsyncDisposable {
   }
 
   #request(request: IncomingMessage, response: ServerResponse, waits: boolean): void {
+    if (this.#fastPath?.adopt(request, response)) return;
     // It got its response when the server began to close, and nothing more can be written.
     if (this.#closing !== undefined && request.socket.writableEnded) {
       request.resume();

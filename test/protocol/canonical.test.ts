@@ -150,3 +150,30 @@ test("a batch beyond the limit is not read to its end", () => {
   expect(canonicalBatch(batchOf(3), 3)).toHaveLength(3);
   expect(canonicalBatch(batchOf(5), 3)).toBeUndefined();
 });
+
+test.each([
+  '{"a":1,"b":23}',
+  '{"name":"ada","age":36}',
+  '{"a":1,"a":2}',
+  '{"2":1,"1":2,"b":3}',
+  '{"":""}',
+  '{"__proto__":1}',
+  '{"a":{"__proto__":1}}',
+  '{"constructor":1,"toString":"a"}',
+  '{"a":"longer than twelve characters"}',
+  '{"a":01}',
+  '{"a":-1}',
+  '{"a":1.5,"b":1e3}',
+  '{"a":"\\u0041"}',
+  '{"a":"ä🙂"}',
+  '{"a":1,}',
+  '{"a":1',
+  '{"a" :1}',
+  '{"a":null}',
+  "{}",
+])("params %s are what JSON.parse makes of them", (params) => {
+  const text = `{"jsonrpc":"2.0","method":"m","params":${params},"id":1}`;
+  const read = canonicalMessage(text);
+  if (read !== undefined) expectSame(read, text);
+  expect(canonicalBatch(`[${text}]`, 1)).toEqual(read === undefined ? undefined : [read]);
+});

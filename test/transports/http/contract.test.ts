@@ -1,3 +1,4 @@
+import { httpLink } from "callwire/http";
 import { httpLink as fetchLink } from "../../../src/transports/http/fetch-link.ts";
 import { describeTransport, serving } from "../contract.ts";
 import { httpFront } from "./front.ts";
@@ -5,3 +6,5 @@ import { httpFront } from "./front.ts";
 describeTransport("HTTP", serving(httpFront()));
 
 describeTransport("HTTP with fetch", serving(httpFront(fetchLink)));
+
+describeTransport("HTTP read by Node", serving(httpFront(httpLink, { fastPath: false })));

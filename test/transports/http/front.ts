@@ -1,16 +1,19 @@
 import type { Link } from "callwire";
 import { httpLink } from "callwire/http";
-import { serveHttp } from "callwire/http/node";
+import { type ServeHttpOptions, serveHttp } from "callwire/http/node";
 import { type Front, Proxies } from "../contract.ts";
 
 /** HTTP, called over the link that is made for an address. */
-export function httpFront(linkTo: (url: string) => Link = httpLink): Front {
+export function httpFront(
+  linkTo: (url: string) => Link = httpLink,
+  options: ServeHttpOptions = {},
+): Front {
   return {
     duplex: false,
     streams: "buffers",
     inFlight: 200,
     async serve(service) {
-      const http = await serveHttp(service, { port: 0 });
+      const http = await serveHttp(service, { port: 0, ...options });
       const proxies = new Proxies({ port: http.port });
       let opened: ReturnType<typeof proxies.open> | undefined;
       const way = () => {

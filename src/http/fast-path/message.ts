@@ -1,0 +1,118 @@
+import type { Duplex } from "node:stream";
+import type { PeerCertificate, Transport } from "../../protocol/origin.ts";
+import { peerCertificate } from "../../streams/peer-certificate.ts";
+import type { HeaderRecord } from "../client-exchange.ts";
+import type { EventSink } from "../event-peer.ts";
+import type { BodyReader, HttpMessage } from "../http-message.ts";
+import { largeReplyLength } from "../unread-reply.ts";
+import type { FastHead } from "./head.ts";
+
+/** The connection of a request on the fast path. */
+export interface FastWire {
+  readonly socket: Duplex;
+  /** Takes the reply to the request that runs; false if Node has to do it. */
+  reply(status: number, text: string, headers: HeaderRecord | undefined): boolean;
+  /** Gives the connection to Node, with the request that runs. */
+  leave(): void;
+}
+
+/** A request that arrived completely on the fast path. Node's own message takes its place if the reply needs more than that. */
+export class FastMessage implements HttpMessage {
+  readonly head: FastHead;
+  readonly #wire: FastWire;
+  readonly #body: string | undefined;
+  #isReplied = false;
+  #node: HttpMessage | undefined = undefined;
+  #closed: (() => void) | undefined = undefined;
+
+  /** The body is undefined if it is not UTF-8. */
+  constructor(wire: FastWire, head: FastHead, body: string | undefined) {
+    this.#wire = wire;
+    this.head = head;
+    this.#body = body;
+  }
+
+  /** Continues with Node's message of the same request. */
+  adopt(node: HttpMessage): void {
+    this.#node = node;
+    if (this.#closed !== undefined) node.onClose(this.#closed);
+  }
+
+  /** The connection has closed. */
+  close(): void {
+    this.#closed?.();
+  }
+
+  get url(): string {
+    return this.head.target;
+  }
+
+  get target(): string {
+    return this.head.target;
+  }
+
+  get headers(): Transport["headers"] {
+    return this.head.headers;
+  }
+
+  get connection(): object {
+    return this.#wire.socket;
+  }
+
+  get remoteAddress(): string | undefined {
+    return (this.#wire.socket as { remoteAddress?: string }).remoteAddress;
+  }
+
+  get certificate(): PeerCertificate | undefined {
+    return peerCertificate(this.#wire.socket);
+  }
+
+  get isAnswered(): boolean {
+    return this.#isReplied || this.#node?.isAnswered === true;
+  }
+
+  get isGone(): boolean {
+    const { socket } = this.#wire;
+    return this.#node?.isGone ?? (socket.destroyed || socket.writableEnded);
+  }
+
+  read(reader: BodyReader): void {
+    reader.received(this.#body, true);
+  }
+
+  inTurn(run: () => void): void {
+    run();
+  }
+
+  send(status: number, text: string, headers: HeaderRecord | undefined): void {
+    const isShort = text.length <= largeReplyLength;
+    if (this.#node === undefined && isShort && this.#wire.reply(status, text, headers)) {
+      this.#isReplied = true;
+    } else this.#onNode()?.send(status, text, headers);
+  }
+
+  sendEarly(status: number, text: string, headers: HeaderRecord | undefined): void {
+    this.send(status, text, headers);
+  }
+
+  openEvents(headers: HeaderRecord, closed: (sink: EventSink) => void): EventSink | undefined {
+    return this.#onNode()?.openEvents(headers, closed);
+  }
+
+  onClose(run: () => void): void {
+    if (this.#node !== undefined) this.#node.onClose(run);
+    else if (this.#wire.socket.closed) queueMicrotask(run);
+    else this.#closed = run;
+  }
+
+  offClose(run: () => void): void {
+    this.#closed = undefined;
+    this.#node?.offClose(run);
+  }
+
+  /** Node's message of this request; undefined if the client has gone. */
+  #onNode(): HttpMessage | undefined {
+    if (this.#node === undefined && !this.isGone) this.#wire.leave();
+    return this.#node;
+  }
+}

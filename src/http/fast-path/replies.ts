@@ -1,0 +1,61 @@
+import { STATUS_CODES } from "node:http";
+import type { HeaderRecord } from "../client-exchange.ts";
+
+/** Headers that say how the reply or the connection ends. */
+const leftToNode =
+  /^(?:connection|content-length|content-type|date|keep-alive|trailer|transfer-encoding|upgrade)$/i;
+const plainName = /^[\w!#$%&'*+.^`|~-]+$/;
+const plainValue = /^[\t -~]*$/;
+
+/** Writes replies as Node does, if they need nothing else. */
+export class Replies {
+  readonly #keepAlive: () => number;
+  /** The headers of every reply, until the next second. */
+  #common: string | undefined = undefined;
+
+  /** `keepAlive` is how long an idle connection stays open, in milliseconds. */
+  constructor(keepAlive: () => number) {
+    this.#keepAlive = keepAlive;
+  }
+
+  /** The head of a reply; undefined if Node has to write it. */
+  head(
+    status: number,
+    text: string,
+    bytes: number,
+    headers: HeaderRecord | undefined,
+  ): string | undefined {
+    let head =
+      status === 200
+        ? "HTTP/1.1 200 OK\r\n"
+        : `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? "unknown"}\r\n`;
+    if (text !== "") head += `Content-Type: application/json\r\nContent-Length: ${bytes}\r\n`;
+    else if (status !== 204) head += "Content-Length: 0\r\n";
+    if (headers !== undefined) {
+      const lines = headerLines(headers);
+      if (lines === undefined) return undefined;
+      head += lines;
+    }
+    return head + (this.#common ?? this.#write());
+  }
+
+  #write(): string {
+    const now = new Date();
+    setTimeout(() => {
+      this.#common = undefined;
+    }, 1_000 - now.getMilliseconds()).unref();
+    const keepAlive = this.#keepAlive();
+    const hint = keepAlive > 0 ? `Keep-Alive: timeout=${Math.floor(keepAlive / 1_000)}\r\n` : "";
+    this.#common = `Date: ${now.toUTCString()}\r\nConnection: keep-alive\r\n${hint}\r\n`;
+    return this.#common;
+  }
+}
+
+function headerLines(headers: HeaderRecord): string | undefined {
+  let lines = "";
+  for (const [name, value] of Object.entries(headers)) {
+    if (leftToNode.test(name) || !plainName.test(name) || !plainValue.test(value)) return undefined;
+    lines += `${name}: ${value}\r\n`;
+  }
+  return lines;
+}

@@ -1,0 +1,9 @@
+import { httpFastPath } from "./http-fast-path.ts";
+import type { FuzzTarget } from "./random.ts";
+
+export { Random } from "./random.ts";
+
+/** All targets by name, with the inputs that take about two seconds, which the tests try. */
+export const targets: Readonly<Record<string, FuzzTarget & { readonly briefly: number }>> = {
+  "http-fast-path": { ...httpFastPath, briefly: 10_000 },
+};
