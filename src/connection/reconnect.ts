@@ -3,7 +3,7 @@ import { consoleLog } from "../protocol/console-log.ts";
 import { WireError } from "../protocol/errors.ts";
 import type { Link, Outgoing } from "../protocol/link.ts";
 import type { Reply, Request } from "../protocol/message.ts";
-import { type AlsoTemporary, maySendAgain, outcomeOf } from "../protocol/retry-rule.ts";
+import { type AlsoTemporary, maySendAgain, outcomeOf, reportedAs } from "../protocol/retry-rule.ts";
 import type { Connection } from "./connection.ts";
 import { unlessCancelled } from "./pending.ts";
 import { NotTaken, stoppedBefore } from "./shutdown-notice.ts";
@@ -108,7 +108,7 @@ class ReconnectingLink implements Link {
         // The same failure again means that reconnecting was given up.
         if (error === last || !this.#mayRepeat(error, outgoing)) {
           // It may have run, even if the last failure was a failure to connect.
-          throw mayHaveRun ? toldAs("CONNECTION_LOST", error) : error;
+          throw mayHaveRun ? reportedAs("CONNECTION_LOST", error) : error;
         }
         last = error;
         mayHaveRun ||= hasTaken(error);
@@ -214,7 +214,7 @@ class ReconnectingLink implements Link {
         this.#connection = undefined;
         this.#failures = 0;
         // If `onConnect` failed, no call was sent.
-        throw toldAs("CONNECTION_FAILED", error);
+        throw reportedAs("CONNECTION_FAILED", error);
       }
     }
   }
@@ -298,11 +298,4 @@ const connectionClosed: AlsoTemporary = { codes: ["CLOSED"] };
 /** Whether the call that failed this way may have run. */
 function hasTaken(lost: WireError | undefined): boolean {
   return lost !== undefined && outcomeOf(lost) !== "did-not-run";
-}
-
-/** The failure with the code that it has for the call. */
-function toldAs(code: "CONNECTION_FAILED" | "CONNECTION_LOST", error: unknown): unknown {
-  if (!(error instanceof WireError) || error.code === code) return error;
-  const isOther = error.code === "CONNECTION_FAILED" || error.code === "CONNECTION_LOST";
-  return isOther ? new WireError(code, error.message, { cause: error }) : error;
 }

@@ -53,6 +53,13 @@ export function isStopping(failure: unknown): boolean {
   return outcomeOf(failure) !== "final" && callFailureIn(failure)?.reason === "stopping";
 }
 
+/** The failure with the code that it has for the call. */
+export function reportedAs(code: "CONNECTION_FAILED" | "CONNECTION_LOST", error: unknown): unknown {
+  if (!(error instanceof WireError) || error.code === code) return error;
+  const isOther = error.code === "CONNECTION_FAILED" || error.code === "CONNECTION_LOST";
+  return isOther ? new WireError(code, error.message, { cause: error }) : error;
+}
+
 /** The failure to report after two attempts: one that may have run must not be reported as not run. */
 export function worseOf<T>(first: T, next: T): T {
   const isWorse = outcomeOf(first) === "may-have-run" && outcomeOf(next) === "did-not-run";

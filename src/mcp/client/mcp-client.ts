@@ -102,13 +102,20 @@ export class McpClient implements AsyncDisposable {
   }
 
   resources(options?: McpCallOptions): Listing<ResourceDescription> {
-    const listed = { method: "resources/list", member: "resources", entry: resourceEntry };
+    const capability = "resources" as const;
+    const listed = {
+      method: "resources/list",
+      member: "resources",
+      entry: resourceEntry,
+      capability,
+    };
     return listing(this.#protocol, listed, callOptions(options));
   }
 
   resourceTemplates(options?: McpCallOptions): Listing<ResourceTemplateDescription> {
+    const capability = "resources" as const;
     const method = "resources/templates/list";
-    const listed = { method, member: "resourceTemplates", entry: templateEntry };
+    const listed = { method, member: "resourceTemplates", entry: templateEntry, capability };
     return listing(this.#protocol, listed, callOptions(options));
   }
 
@@ -117,7 +124,8 @@ export class McpClient implements AsyncDisposable {
   }
 
   prompts(options?: McpCallOptions): Listing<PromptDescription> {
-    const listed = { method: "prompts/list", member: "prompts", entry: promptEntry };
+    const capability = "prompts" as const;
+    const listed = { method: "prompts/list", member: "prompts", entry: promptEntry, capability };
     return listing(this.#protocol, listed, callOptions(options));
   }
 

@@ -5,7 +5,7 @@ import { type Clock, systemClock } from "../../protocol/clock.ts";
 import { methodNotFound, RemoteError, WireError } from "../../protocol/errors.ts";
 import type { Middleware } from "../../protocol/handle.ts";
 import type { Log } from "../../protocol/log.ts";
-import type { Request } from "../../protocol/message.ts";
+import type { Reply, Request } from "../../protocol/message.ts";
 import { mcpNotices } from "../notices.ts";
 import {
   type ClientDeclaration,
@@ -16,7 +16,8 @@ import {
   negotiate,
   type ServerDescription,
 } from "./handshake.ts";
-import type { Input } from "./input.ts";
+import { SessionLost } from "./http/http-mapping.ts";
+import type { Answering } from "./input.ts";
 import { longestRetryMs, pause, retryMs } from "./pause.ts";
 import { ResultCache } from "./result-cache.ts";
 import { serverRequests } from "./server-requests.ts";
@@ -28,7 +29,7 @@ export type McpParams = { readonly [name: string]: unknown };
 
 export interface ProtocolClientOptions extends NegotiationOptions {
   readonly declaration: ClientDeclaration;
-  readonly input: Input;
+  readonly input: Answering;
   readonly log: Log;
   readonly clock: Clock | undefined;
   readonly timeoutMs: number | undefined;
@@ -42,7 +43,7 @@ type Notified = (method: string, params: McpParams) => void;
 export class ProtocolClient {
   readonly link: McpLink;
   readonly declaration: ClientDeclaration;
-  readonly input: Input;
+  readonly input: Answering;
   readonly log: Log;
   readonly clock: Clock | undefined;
   readonly hasHeaders: boolean;
@@ -156,9 +157,10 @@ export class ProtocolClient {
     const params = (request.params ?? {}) as McpParams;
     const server = this.#server;
     const _meta = {
+      ...(server?.era === "modern" && this.declaration.envelope(server.revision)),
+      // What a gateway says of its client replaces what it says of itself.
       ...(params._meta as object | undefined),
       ...(id !== undefined && reports && { progressToken: id }),
-      ...(server?.era === "modern" && this.declaration.envelope(server.revision)),
     };
     const isBare = Object.keys(_meta).length === 0;
     return { jsonrpc, method, id, params: isBare ? request.params : { ...params, _meta } };
@@ -187,9 +189,18 @@ export class ProtocolClient {
       } catch (error) {
         if (isHandshake(request.method) || !isSessionLost(error, server)) throw error;
         await this.#renew(server);
-        return next(this.written(request, reports), context);
+        return this.#resent(next(this.written(request, reports), context));
       }
     };
+  }
+
+  /** A request that a new session refuses too was not refused for its session. */
+  async #resent(reply: ReturnType<ReturnType<Middleware>>): Promise<Reply | undefined> {
+    try {
+      return await reply;
+    } catch (error) {
+      throw error instanceof SessionLost ? (error.cause ?? error) : error;
+    }
   }
 
   /** All requests that find the session lost wait for the same new one. */
@@ -280,6 +291,7 @@ function isAnswer(params: McpParams): boolean {
 
 function isSessionLost(error: unknown, server: ServerDescription | undefined): boolean {
   if (!(error instanceof WireError) || server?.era !== "legacy") return false;
+  if (error instanceof SessionLost) return true;
   // A stream that could not be resumed has such a status too, but there the server did take the request.
   return error.code === "HTTP_STATUS" && (error.status === 404 || error.status === 405);
 }

@@ -18,8 +18,9 @@ import {
   notMcp,
   refusedAnswer,
   revisionIn,
+  SessionLost,
   sessionHeaders,
-  sessionLost,
+  sessionLossIn,
 } from "./http-mapping.ts";
 import {
   type HttpResponse,
@@ -158,7 +159,7 @@ export class StreamableHttp implements McpLink {
   async #exchange(text: string, payload: Payload, beside: boolean): Promise<string | undefined> {
     const [request] = payload.requests as readonly [Request];
     // The session may have been lost while the request waited, and the next one not yet begun.
-    if (this.#session === undefined && belongsToSession(request)) throw sessionLost();
+    if (this.#session === undefined && belongsToSession(request)) throw new SessionLost(404);
     const controller = new AbortController();
     const cancel = (): void => {
       controller.abort();
@@ -204,7 +205,10 @@ export class StreamableHttp implements McpLink {
       const text = await (isRefused ? body.catch(() => "") : body);
       if (text !== "") this.#sender.tap?.(text, "received");
       if (isRefused) return refusedAnswer(status, text, payload.requests[0] as Request);
-      if (status === 404 && session?.id !== undefined) throw sessionLost();
+      if (session?.id !== undefined) {
+        const lost = sessionLossIn(status, text, payload.requests[0] as Request);
+        if (lost !== undefined) throw lost;
+      }
       const isBeginning = payload.requests[0]?.method === "initialize";
       if (isBeginning && (status === 404 || status === 405)) throw notMcp(status);
       return payload.expectsReply || status >= 300 ? replyText(status, text, payload) : undefined;
@@ -215,6 +219,9 @@ export class StreamableHttp implements McpLink {
       () => sessionHeaders(this.#session),
       signal,
       this.#options,
+      (lost) => {
+        for (const call of payload.outgoing) call.lost = lost;
+      },
     );
     for await (const text of events) {
       this.#sender.tap?.(text, "received");
