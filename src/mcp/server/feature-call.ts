@@ -7,13 +7,19 @@ import type { Peer, Principal, Transport } from "../../protocol/origin.ts";
 import type { Schema } from "../../protocol/standard-schema.ts";
 import { invalidParamsReply } from "../../server/validate.ts";
 import { type LogLevel, logLevels } from "../capabilities.ts";
-import type { ElicitFormParams, RootsResult, SampleParams, SampleResult } from "../client-input.ts";
+import type {
+  ElicitFormParams,
+  InputRequest,
+  RootsResult,
+  SampleParams,
+  SampleResult,
+} from "../client-input.ts";
 import type { Meta } from "../meta-keys.ts";
 import type { Progress } from "../results.ts";
 import { atLeast } from "../revisions.ts";
 import { type ClientRequester, directRequester, RoundRequester } from "./client-requester.ts";
 import type { AskOptions, Elicited, FormContent, McpCall } from "./mcp-call.ts";
-import type { Caller } from "./operation.ts";
+import type { Caller, ClientDescription } from "./operation.ts";
 import { rememberPage } from "./session.ts";
 import { schemaOf, type ToolOutput } from "./tool.ts";
 
@@ -31,7 +37,7 @@ export type BeginTask = (run: (call: McpCall) => MaybePromise<ToolOutput>) => vo
 /** The call of one tool, prompt or resource, as middleware and handlers see it. */
 export class FeatureCall implements McpCall {
   readonly method: string;
-  readonly client: Caller;
+  readonly #caller: Caller;
   readonly #outer: CallContext;
   readonly #meta: Meta | undefined;
   readonly #detached: DetachedContext | undefined;
@@ -45,17 +51,35 @@ export class FeatureCall implements McpCall {
   constructor(
     outer: CallContext,
     method: string,
-    client: Caller,
+    caller: Caller,
     meta: Meta | undefined,
     detached?: DetachedContext,
   ) {
     this.#outer = outer;
     this.method = method;
-    this.client = client;
+    this.#caller = caller;
     this.#meta = meta;
     this.#detached = detached;
   }
 
+  /** A plain object, because handlers log it or return it; the session has secrets. */
+  get client(): ClientDescription {
+    const { revision, capabilities, info } = this.#caller;
+    return { revision, capabilities, info };
+  }
+  /** Everything that is known about the client, with its session. */
+  get caller(): Caller {
+    return this.#caller;
+  }
+  /** The `_meta` of the request. */
+  get meta(): Meta | undefined {
+    return this.#meta;
+  }
+  /** Set if the questions of this call go out with its reply. */
+  get rounds(): RoundRequester | undefined {
+    const requester = this.#ask();
+    return requester instanceof RoundRequester ? requester : undefined;
+  }
   get id(): Id | undefined {
     return this.#outer.id;
   }
@@ -99,7 +123,7 @@ export class FeatureCall implements McpCall {
     this.#progressed = true;
     this.#progress = report.progress;
     const { message, ...rest } = report;
-    const knowsMessages = atLeast(this.client.revision, "2025-03-26");
+    const knowsMessages = atLeast(this.#caller.revision, "2025-03-26");
     const sent = this.#notify("notifications/progress", {
       progressToken: token,
       ...(knowsMessages ? report : rest),
@@ -112,7 +136,7 @@ export class FeatureCall implements McpCall {
   }
 
   message(level: LogLevel, data: unknown, logger?: string): void {
-    const { logLevel } = this.client;
+    const { logLevel } = this.#caller;
     if (logLevel === undefined || logLevels.indexOf(level) < logLevels.indexOf(logLevel)) return;
     this.#notify("notifications/message", {
       level,
@@ -136,7 +160,7 @@ export class FeatureCall implements McpCall {
   ): Promise<Elicited<FormContent<S>>> {
     const standard = schemaOf(schema);
     const params: ElicitFormParams = {
-      ...(atLeast(this.client.revision, "2025-11-25") && { mode: "form" as const }),
+      ...(atLeast(this.#caller.revision, "2025-11-25") && { mode: "form" as const }),
       message,
       requestedSchema: formSchema(standard),
     };
@@ -156,7 +180,7 @@ export class FeatureCall implements McpCall {
     url: string,
     options: AskOptions & { readonly elicitationId?: string } = {},
   ): Promise<{ readonly action: "accept" | "decline" | "cancel" }> {
-    const { session } = this.client;
+    const { session } = this.#caller;
     const { elicitationId = crypto.randomUUID() } = options;
     if (session !== undefined) rememberPage(session, elicitationId);
     const params = {
@@ -181,6 +205,11 @@ export class FeatureCall implements McpCall {
     return ignoreUnhandled(answer.then(({ roots }) => roots));
   }
 
+  /** Passes on a question of another server. */
+  ask(request: InputRequest): Promise<object> {
+    return ignoreUnhandled(this.#ask().ask(request, undefined));
+  }
+
   releaseStream(): void {
     (this.#outer.peer as Peer & { release?(): void }).release?.();
   }
@@ -192,11 +221,11 @@ export class FeatureCall implements McpCall {
   }
 
   #ask(): ClientRequester {
-    const { client } = this;
+    const caller = this.#caller;
     this.requester ??=
-      client.session === undefined
-        ? new RoundRequester({}, client.capabilities)
-        : directRequester(this.peer, client, this.signal);
+      caller.session === undefined
+        ? new RoundRequester({}, caller.capabilities)
+        : directRequester(this.peer, caller, this.signal);
     return this.requester;
   }
 

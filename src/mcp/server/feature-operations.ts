@@ -120,11 +120,14 @@ export function resourceNotFound(uri: string, caller: Caller): McpError {
 function contentsOf(
   output: ResourceOutput,
   uri: string,
-  { definition: { mimeType } }: Resource,
+  { definition: { mimeType, _meta } }: Resource,
 ): readonly ResourceContents[] {
-  const type = mimeType === undefined ? {} : { mimeType };
-  if (typeof output === "string") return [{ uri, ...type, text: output }];
-  if (output instanceof Uint8Array) return [{ uri, ...type, blob: base64(output) }];
+  const described = {
+    ...(mimeType !== undefined && { mimeType }),
+    ...(_meta !== undefined && { _meta }),
+  };
+  if (typeof output === "string") return [{ uri, ...described, text: output }];
+  if (output instanceof Uint8Array) return [{ uri, ...described, blob: base64(output) }];
   return output;
 }
 
