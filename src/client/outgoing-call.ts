@@ -47,7 +47,6 @@ export class OutgoingCall implements Outgoing, TimedCall, Context {
   principal: undefined = undefined;
   /** Why the client gave up the call. */
   failed: WireError | undefined = undefined;
-  declare lost?: WireError | undefined;
   /** Whether an item has arrived. */
   streamed = false;
   /** Whether the caller iterates over it. */
@@ -164,8 +163,7 @@ export class OutgoingCall implements Outgoing, TimedCall, Context {
   expire(): void {
     const hint = this.streams ? "; it streams: iterate over it" : "";
     const seconds = (this.timeoutMs as number) / 1000;
-    const sentence = `${this.method} did not answer within ${seconds} s${hint}`;
-    this.fail(new WireError("TIMEOUT", sentence, this.lost && { cause: this.lost }));
+    this.fail(new WireError("TIMEOUT", `${this.method} did not answer within ${seconds} s${hint}`));
   }
 
   /** A listener that throws must not stop later messages. */

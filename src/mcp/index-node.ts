@@ -1,6 +1,7 @@
 /** The Model Context Protocol: methods as tools for agents. @module callwire/mcp */
 export { audio, embedded, image, text } from "./content.ts";
 export { McpError, McpErrorCode } from "./errors.ts";
+export { mcpGateway } from "./gateway/gateway.ts";
 export type * from "./index.ts";
 export { jsonSchema } from "./json-schema.ts";
 export { MetaKey } from "./meta-keys.ts";

@@ -31,6 +31,12 @@ export {
   text,
 } from "./content.ts";
 export { McpError, McpErrorCode } from "./errors.ts";
+export {
+  type McpGatewayOptions,
+  type McpGatewayPart,
+  type McpUpstream,
+  mcpGateway,
+} from "./gateway/gateway.ts";
 export { jsonSchema } from "./json-schema.ts";
 export { type Meta, MetaKey } from "./meta-keys.ts";
 export type {

@@ -20,14 +20,14 @@ export class Payload implements Linked<Payload> {
    * `Outgoing`.
    */
   onCancel: (() => void) | undefined = undefined;
-  readonly outgoing: readonly Outgoing[];
+  readonly #outgoing: readonly Outgoing[];
   readonly #tap: Tap | undefined;
   #cancelled = false;
   #controller: AbortController | undefined;
 
   constructor(requests: readonly Request[], outgoing: readonly Outgoing[], tap?: Tap) {
     this.requests = requests;
-    this.outgoing = outgoing;
+    this.#outgoing = outgoing;
     this.#tap = tap;
   }
 
@@ -49,23 +49,23 @@ export class Payload implements Linked<Payload> {
 
   /** Headers that the callers set, for wires that have headers. */
   get headers(): Readonly<Record<string, string>> | undefined {
-    if (this.outgoing.length === 1) return this.outgoing[0]?.headers;
-    return Object.assign({}, ...this.outgoing.map(({ headers }) => headers));
+    if (this.#outgoing.length === 1) return this.#outgoing[0]?.headers;
+    return Object.assign({}, ...this.#outgoing.map(({ headers }) => headers));
   }
 
   /** Whether every call of the payload is idempotent. */
   get idempotent(): boolean {
-    return this.outgoing.every(({ idempotent }) => idempotent);
+    return this.#outgoing.every(({ idempotent }) => idempotent);
   }
 
   /** Whether it is a batch whose callers want nothing but the replies. */
   get awaited(): boolean {
-    return this.outgoing.length > 1 && this.outgoing.every(({ awaited }) => awaited);
+    return this.#outgoing.length > 1 && this.#outgoing.every(({ awaited }) => awaited);
   }
 
   /** The payload is sent again; what came in between is lost. */
   gap(): void {
-    for (const outgoing of this.outgoing) outgoing.gap();
+    for (const outgoing of this.#outgoing) outgoing.gap();
   }
 
   cancel(): void {
@@ -111,13 +111,13 @@ export class Payload implements Linked<Payload> {
 
   /** The peer reported progress of the first call, in the form of another protocol. */
   progress(value: unknown): void {
-    if (!this.#cancelled) this.outgoing[0]?.progress(value);
+    if (!this.#cancelled) this.#outgoing[0]?.progress(value);
   }
 
   #of(id: unknown): Outgoing | undefined {
     // A message that comes before a single reply can only belong to that call.
-    if (this.outgoing.length === 1) return this.outgoing[0];
-    return this.outgoing[this.requests.findIndex((request) => request.id === id)];
+    if (this.#outgoing.length === 1) return this.#outgoing[0];
+    return this.#outgoing[this.requests.findIndex((request) => request.id === id)];
   }
 }
 

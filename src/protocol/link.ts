@@ -18,8 +18,6 @@ export interface Outgoing {
   progress(value: unknown): void;
   /** The connection broke and the call is sent again; what came in between is lost. */
   gap(): void;
-  /** Set while the link tries to recover from this loss: the cause, if the caller's time is up before it did. */
-  lost?: WireError | undefined;
   /** Sent as headers on wires that have them. */
   readonly headers: Readonly<Record<string, string>> | undefined;
   /** Whether the call may run twice, so that it may be sent again after the connection broke. */

@@ -24,7 +24,7 @@ export class Listing<T> implements AsyncIterable<T> {
 }
 
 /** How to request a list and check its entries. */
-interface Listed {
+export interface Listed {
   readonly method: string;
   /** The member of the result that holds the entries. */
   readonly member: string;
@@ -51,8 +51,9 @@ export function listing<T>(
       const params = cursor === undefined ? {} : { cursor };
       const asked = protocol.request<Page>(method, params, options).catch((error: unknown) => {
         // Asked in any case, because some servers have lists that they do not declare.
-        const isDeclared = protocol.server?.capabilities[capability] !== undefined;
-        if (isDeclared || !isRpcError(error, methodNotFound.code)) throw error;
+        const { server } = protocol;
+        const mayLack = server !== undefined && server.capabilities[capability] === undefined;
+        if (!mayLack || !isRpcError(error, methodNotFound.code)) throw error;
         return { [member]: [] } satisfies Page;
       });
       const result = completed(await asked);

@@ -41,8 +41,7 @@ import {
   type ChangeListener,
   type Subscription,
   type SubscriptionFilter,
-  subscribeLegacy,
-  subscribeModern,
+  subscribe,
 } from "./subscription.ts";
 import { Tools } from "./tools.ts";
 import type { McpWire } from "./wire.ts";
@@ -153,19 +152,8 @@ export class McpClient implements AsyncDisposable {
   }
 
   /** Reports changes until it is closed; resubscribes after a reconnect. */
-  async subscribe(filter: SubscriptionFilter, listener: ChangeListener): Promise<Subscription> {
-    const { era } = await this.connect();
-    const { log } = this.#protocol;
-    const guarded: ChangeListener = (change) => {
-      try {
-        listener(change);
-      } catch (error) {
-        log.error({ err: error, change: change.kind }, "a listener threw");
-      }
-    };
-    return era === "modern"
-      ? subscribeModern(this.#protocol, filter, guarded)
-      : subscribeLegacy(this.#protocol, filter, guarded);
+  subscribe(filter: SubscriptionFilter, listener: ChangeListener): Promise<Subscription> {
+    return subscribe(this.#protocol, filter, listener);
   }
 
   /** Sets the least severe level of log messages to receive. */

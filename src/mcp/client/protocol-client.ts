@@ -56,6 +56,7 @@ export class ProtocolClient {
     notified: new Set<Notified>(),
     renewed: new Set<() => void>(),
     missed: new Set<() => void>(),
+    lost: new Set<() => void>(),
     closed: new Set<() => void>(),
   };
   /** Listens to every notification of the server. */
@@ -64,6 +65,8 @@ export class ProtocolClient {
   readonly onRenewed = adder(this.#listeners.renewed);
   /** Runs when notifications of the server may have been missed. */
   readonly onMissed = adder(this.#listeners.missed);
+  /** Runs when the connection was lost, on wires that have one. */
+  readonly onLost = adder(this.#listeners.lost);
   /** Runs when the client is closed; cheaper than an abort listener for each subscription. */
   readonly onClosed = adder(this.#listeners.closed);
   #server: ServerDescription | undefined;
@@ -90,6 +93,7 @@ export class ProtocolClient {
         read: (method, params) => this.#noticeIn(method, params),
       },
       gap: () => runAll(this.#listeners.missed),
+      lost: () => runAll(this.#listeners.lost),
       forgotten: () => void this.#sessionForgotten(),
       greet: (peer) => this.#greet(peer),
     });

@@ -108,7 +108,8 @@ export function findResource(catalog: Catalog, uri: string, context: Context): F
     const variables = resource.template?.match(uri);
     if (variables !== undefined && resource.visible(context)) return { resource, variables };
   }
-  return undefined;
+  const unlisted = catalog.unlisted(uri, context);
+  return unlisted && { resource: unlisted, variables: {} };
 }
 
 /** The modern era has no separate code for this error. */

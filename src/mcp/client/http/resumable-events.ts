@@ -38,8 +38,8 @@ export async function* resumableEvents(
   sessionHeaders: () => Readonly<Record<string, string>>,
   signal: AbortSignal,
   { maxResumes = 5, clock }: ResumeOptions,
-  /** Called when the stream broke, and with undefined when it was resumed. */
-  onLost: (lost: WireError | undefined) => void = () => {},
+  /** Called when the stream broke, and may be resumed. */
+  onLost: (lost: WireError) => void = () => {},
 ): AsyncGenerator<string, void, undefined> {
   let response = first;
   let lastId = "";
@@ -82,7 +82,6 @@ export async function* resumableEvents(
       }
       failures++;
     }
-    onLost(undefined);
   }
 }
 

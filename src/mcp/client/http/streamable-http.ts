@@ -66,6 +66,8 @@ export class StreamableHttp implements McpLink {
   readonly #origin = new Origin({ kind: "http", headers: {}, remoteAddress: undefined });
   /** Requests that await their reply, by id. */
   readonly #open = new BriefMap<unknown, Payload>();
+  /** Their callers. */
+  readonly #callers = new BriefMap<unknown, Outgoing>();
   readonly #inFlight: InFlightLimit;
   readonly #release: (() => unknown) | undefined;
   #session: HttpSession | undefined;
@@ -95,7 +97,13 @@ export class StreamableHttp implements McpLink {
   send(request: Request, outgoing: Outgoing): Promise<Reply | undefined> {
     if (this.#older !== undefined) return this.#older.send(request, outgoing);
     if (request.method === "initialize") return this.#initialize(request, outgoing);
-    return this.#inner.send(request, outgoing);
+    const sent = this.#inner.send(request, outgoing);
+    const { id } = request;
+    if (id === undefined) return sent;
+    this.#callers.set(id, outgoing);
+    const over = (): void => void this.#callers.take(id);
+    sent.then(over, over);
+    return sent;
   }
 
   sendBatch(
@@ -219,15 +227,26 @@ export class StreamableHttp implements McpLink {
       () => sessionHeaders(this.#session),
       signal,
       this.#options,
-      (lost) => {
-        for (const call of payload.outgoing) call.lost = lost;
-      },
+      (lost) => this.#lost(payload, lost),
     );
     for await (const text of events) {
       this.#sender.tap?.(text, "received");
       if (!this.#receive(text, payload)) return text;
     }
     return undefined;
+  }
+
+  /** A caller whose time is up before a broken stream was resumed learns of the loss. */
+  #lost(payload: Payload, lost: WireError): void {
+    const [request] = payload.requests as readonly [Request];
+    const caller = this.#callers.take(request.id);
+    const inner = caller?.cancel;
+    if (caller === undefined || inner === undefined) return;
+    const cancel = (error: WireError): void => {
+      if (error.code === "TIMEOUT") error.cause ??= lost;
+      inner(error);
+    };
+    caller.cancel = cancel;
   }
 
   /** Handles a request or notification of the server; false for a reply. */
