@@ -3,9 +3,10 @@ import type { CallOptions } from "../../client/outgoing-call.ts";
 import type { Notice } from "../../connection/notices.ts";
 import { type Clock, systemClock } from "../../protocol/clock.ts";
 import { methodNotFound, RemoteError, WireError } from "../../protocol/errors.ts";
-import type { Middleware } from "../../protocol/handle.ts";
+import type { Handle, Middleware } from "../../protocol/handle.ts";
 import type { Log } from "../../protocol/log.ts";
 import type { Reply, Request } from "../../protocol/message.ts";
+import { callFacts } from "../call-facts.ts";
 import { mcpNotices } from "../notices.ts";
 import {
   type ClientDeclaration,
@@ -98,7 +99,11 @@ export class ProtocolClient {
       greet: (peer) => this.#greet(peer),
     });
     this.#client = new Client(this.link, {
-      use: [...use, (next) => this.#inServerEra(next)],
+      use: [
+        ...(use.length === 0 ? [] : [(next: Handle) => this.#withFacts(next)]),
+        ...use,
+        (next) => this.#inServerEra(next),
+      ],
       log,
       ...(clock !== undefined && { clock }),
       ...(timeoutMs !== undefined && { timeoutMs }),
@@ -180,6 +185,14 @@ export class ProtocolClient {
     runAll(this.#listeners.closed);
     this.#requests.end();
     return this.#client.close();
+  }
+
+  /** Tells the user's middleware what the request is in terms of MCP. */
+  #withFacts(next: Handle): Handle {
+    return (request, context) => {
+      const facts = callFacts(request.method, request.params, this.#server ?? {});
+      return next(request, Object.assign(context, { facts }));
+    };
   }
 
   #inServerEra(next: ReturnType<Middleware>): ReturnType<Middleware> {

@@ -1,11 +1,12 @@
 import { type JsonSchemaObject, jsonSchemaOf } from "../../openrpc/json-schema.ts";
-import type { CallContext } from "../../protocol/context.ts";
+import type { CallContext, CallFacts } from "../../protocol/context.ts";
 import { RpcError, requestCancelled } from "../../protocol/errors.ts";
 import type { Log } from "../../protocol/log.ts";
 import type { ErrorObject, Id, MaybePromise, Params } from "../../protocol/message.ts";
 import type { Peer, Principal, Transport } from "../../protocol/origin.ts";
 import type { Schema } from "../../protocol/standard-schema.ts";
 import { invalidParamsReply } from "../../server/validate.ts";
+import { callFacts } from "../call-facts.ts";
 import { type LogLevel, logLevels } from "../capabilities.ts";
 import type {
   ElicitFormParams,
@@ -66,6 +67,12 @@ export class FeatureCall implements McpCall {
   get client(): ClientDescription {
     const { revision, capabilities, info } = this.#caller;
     return { revision, capabilities, info };
+  }
+  /** Made when an observer asks for it. */
+  get facts(): CallFacts {
+    const { method, request } = this.#outer;
+    const { revision, session } = this.#caller;
+    return callFacts(method, request.params, { revision, sessionId: session?.id });
   }
   /** Everything that is known about the client, with its session. */
   get caller(): Caller {
