@@ -61,6 +61,8 @@ export default defineConfig({
         items: [
           { text: "MCP servers", link: "/mcp" },
           { text: "MCP clients", link: "/mcp-client" },
+          { text: "MCP gateways", link: "/mcp-gateway" },
+          { text: "Testing MCP tools", link: "/mcp-testing" },
           { text: "A2A agents", link: "/a2a" },
         ],
       },

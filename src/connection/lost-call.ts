@@ -1,4 +1,4 @@
-import { ErrorCode, WireError } from "../protocol/errors.ts";
+import { ErrorCode, type WireError } from "../protocol/errors.ts";
 import { type AlsoTemporary, outcomeOf } from "../protocol/retry-rule.ts";
 
 /** The link is still open, so another user of the connection closed it. */
@@ -19,16 +19,4 @@ export function isUnauthenticated(error: unknown): boolean {
 /** Whether the call that failed this way may have run. */
 export function hasTaken(lost: WireError | undefined): boolean {
   return lost !== undefined && outcomeOf(lost) !== "did-not-run";
-}
-
-/** The failure with the code that it has for the call. */
-export function toldAs(code: "CONNECTION_FAILED" | "CONNECTION_LOST", error: unknown): unknown {
-  if (!(error instanceof WireError) || error.code === code) return error;
-  const isOther = error.code === "CONNECTION_FAILED" || error.code === "CONNECTION_LOST";
-  if (!isOther) return error;
-  const { status } = error;
-  return new WireError(code, error.message, {
-    cause: error,
-    ...(status === undefined ? undefined : { status }),
-  });
 }

@@ -3,10 +3,10 @@ import { consoleLog } from "../protocol/console-log.ts";
 import { WireError } from "../protocol/errors.ts";
 import type { Link, Outgoing } from "../protocol/link.ts";
 import type { Reply, Request } from "../protocol/message.ts";
-import { maySendAgain, outcomeOf } from "../protocol/retry-rule.ts";
+import { maySendAgain, outcomeOf, reportedAs } from "../protocol/retry-rule.ts";
 import type { Connection } from "./connection.ts";
 import { ChangingStates } from "./link-states.ts";
-import { connectionClosed, hasTaken, isDenied, isUnauthenticated, toldAs } from "./lost-call.ts";
+import { connectionClosed, hasTaken, isDenied, isUnauthenticated } from "./lost-call.ts";
 import { unlessCancelled } from "./pending.ts";
 import { NotTaken, stoppedBefore } from "./shutdown-notice.ts";
 
@@ -126,7 +126,7 @@ class ReconnectingLink implements Link {
         // The same failure again means that reconnecting was given up.
         if (error === last || !this.#mayRepeat(error, outgoing)) {
           // It may have run, even if the last failure was a failure to connect.
-          throw mayHaveRun ? toldAs("CONNECTION_LOST", error) : error;
+          throw mayHaveRun ? reportedAs("CONNECTION_LOST", error) : error;
         }
         last = error;
         mayHaveRun ||= hasTaken(error);
@@ -282,7 +282,7 @@ class ReconnectingLink implements Link {
         this.#refused = false;
         this.states.set("idle");
         // If `onConnect` failed, no call was sent.
-        throw toldAs("CONNECTION_FAILED", error);
+        throw reportedAs("CONNECTION_FAILED", error);
       }
     }
   }

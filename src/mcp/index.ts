@@ -1,4 +1,4 @@
-/** The Model Context Protocol: methods as tools for agents, and a client for the servers of others. @module callwire/mcp */
+/** The Model Context Protocol for runtimes with `fetch`: methods as tools for agents. @module */
 export type {
   ClientCapabilities,
   Icon,
@@ -31,6 +31,12 @@ export {
   text,
 } from "./content.ts";
 export { McpError, McpErrorCode } from "./errors.ts";
+export {
+  type McpGatewayOptions,
+  type McpGatewayPart,
+  type McpUpstream,
+  mcpGateway,
+} from "./gateway/gateway.ts";
 export { jsonSchema } from "./json-schema.ts";
 export { type Meta, MetaKey } from "./meta-keys.ts";
 export type {
@@ -57,11 +63,11 @@ export type {
 export { type LegacyRevision, type ModernRevision, type Revision, revisions } from "./revisions.ts";
 export type { AuthorizationOptions } from "./server/http/authorization.ts";
 export type { McpHttpOptions } from "./server/http/mcp-endpoint.ts";
-export { type McpMountOptions, mcpHandler, mcpMounts } from "./server/http/mcp-mounts.ts";
+export { type McpFetchOptions, mcpFetchHandler } from "./server/http/mcp-fetch.ts";
 export type { SessionOptions } from "./server/http/session-table.ts";
 export { type AskOptions, type Elicited, type McpCall, mcpCall } from "./server/mcp-call.ts";
 export { type McpServer, type McpServerOptions, mcpServer } from "./server/mcp-server.ts";
-export type { Caller } from "./server/operation.ts";
+export type { ClientDescription } from "./server/operation.ts";
 export { type Prompt, type PromptDefinition, type PromptOutput, prompt } from "./server/prompt.ts";
 export {
   type Complete,
@@ -72,7 +78,7 @@ export {
   type TemplateResource,
 } from "./server/resource.ts";
 export type { RootsListener } from "./server/roots-changed.ts";
-export { serveMcpStdio } from "./server/serve-stdio.ts";
+export { type ServeMcpChannelOptions, serveMcpChannel } from "./server/serve-channel.ts";
 export { type AnySchema, type ToolDefinition, type ToolOutput, tool } from "./server/tool.ts";
 export type { CreateTaskResult, LegacyTask, Task, TaskResult, TaskStatus } from "./task.ts";
 export type { TaskOptions } from "./task-table.ts";

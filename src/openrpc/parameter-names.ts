@@ -25,6 +25,8 @@ interface ReadList {
   readonly names: readonly string[];
   /** Parameters without a default that are not documented as optional. */
   readonly required: readonly string[];
+  /** The default values that JSON can express, by name. */
+  readonly defaults: ReadonlyMap<string, unknown>;
 }
 
 const identifier = /^[\p{ID_Start}$_][\p{ID_Continue}$\u200c\u200d]*$/u;
@@ -62,7 +64,8 @@ function namesIn(run: (...args: never[]) => unknown): ReadNames | Unread {
   if (!areTold || new Set(names).size < names.length) {
     return { form: "unknown", leading: names.slice(0, count) };
   }
-  return { form: "named", names, required: names.slice(0, count) };
+  const defaults = defaultsOf(parts, names);
+  return { form: "named", names, required: names.slice(0, count), defaults };
 }
 
 /** If the whole object is optional, so is each member. */
@@ -76,12 +79,49 @@ function membersIn(pattern: string, mayBeMissing: boolean): ReadNames {
     names: plain.map(({ name }) => name),
     required: required.map(({ name }) => name),
     others: plain.length < members.length,
+    defaults: defaultsOf(
+      plain.map(({ part }) => part),
+      plain.map(({ name }) => name),
+    ),
   };
 }
 
 /** Whether `a: { b = 1 } = {}` itself has a default, apart from its members. */
 function hasDefault(part: string): boolean {
-  return (listIn(`(${part})`, "(", "=")?.length ?? 0) > 1;
+  return defaultIn(part) !== undefined;
+}
+
+/** The source of the default value. */
+function defaultIn(part: string): string | undefined {
+  const [, ...rest] = listIn(`(${part})`, "(", "=") ?? [];
+  return rest.length === 0 ? undefined : rest.join("=");
+}
+
+function defaultsOf(parts: readonly string[], names: readonly string[]): Map<string, unknown> {
+  const defaults = new Map<string, unknown>();
+  parts.forEach((part, i) => {
+    const value = literalIn(defaultIn(part) ?? "");
+    if (value !== undefined) defaults.set(names[i] as string, value);
+  });
+  return defaults;
+}
+
+/** How minifiers write these values. */
+const shortened: ReadonlyMap<string, unknown> = new Map([
+  ["!0", true],
+  ["!1", false],
+]);
+
+/** The value of a literal that JSON can express; undefined for anything else, which is not evaluated. */
+function literalIn(source: string): unknown {
+  const quoted = /^(['`])([^"'`\\]*)\1$/.exec(source);
+  const isNumber = /^-?[\d_.]+$/.test(source);
+  const json = quoted === null ? source : `"${quoted[2]}"`;
+  try {
+    return shortened.get(source) ?? JSON.parse(isNumber ? json.replaceAll("_", "") : json);
+  } catch {
+    return undefined;
+  }
 }
 
 function nameOf(part: string, end: RegExp): string {
@@ -133,11 +173,22 @@ export function argumentsByName(
   return names.map((name) => (Object.hasOwn(params, name) ? params[name] : undefined));
 }
 
-/** The schema of an argument of a plain function, according to its notes. */
+/** The schema of an argument of a plain function, according to its notes and its default value. */
 export function argumentSchema(
   parameters: ParameterNames | undefined,
   name: string,
 ): JsonSchemaObject {
   const { notes = {} } = parameters ?? {};
-  return (Object.hasOwn(notes, name) ? notes[name]?.schema : undefined) ?? {};
+  const noted = (Object.hasOwn(notes, name) ? notes[name]?.schema : undefined) ?? {};
+  if (parameters === undefined || parameters.form === "unknown") return noted;
+  const value = parameters.defaults.get(name);
+  if (value === undefined) return noted;
+  const isTyped = Object.keys(noted).some((keyword) => keyword !== "description");
+  return { ...(!isTyped && typeOf(value)), default: value, ...noted };
+}
+
+/** The type that a compiler would infer from a default value. */
+function typeOf(value: unknown): JsonSchemaObject {
+  if (value === null) return {};
+  return { type: Array.isArray(value) ? "array" : typeof value };
 }

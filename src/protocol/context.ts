@@ -34,6 +34,24 @@ export interface Context<Progress = unknown> {
   readonly incoming?: CallContext | undefined;
   /** This call as the link sees it on a client; undefined on a server. */
   readonly outgoing?: Outgoing | undefined;
+  /** What a protocol on top of JSON-RPC, such as MCP, tells those who observe the call. */
+  readonly facts?: CallFacts | undefined;
+}
+
+/** A call of a protocol on top of JSON-RPC, by the conventions for that protocol. */
+export interface CallFacts {
+  /** The name of its span. */
+  readonly name: string;
+  /** Attributes of its span. */
+  readonly attributes: Readonly<Record<string, string>>;
+  /** Those of its metrics, which have few values. */
+  readonly labels: Readonly<Record<string, string>>;
+  /** The protocol, with which the names of its metrics begin. */
+  readonly protocol: string;
+  /** W3C baggage that came with it. */
+  readonly baggage?: string | undefined;
+  /** The type of a failure that is reported as a result. */
+  failureIn(result: unknown): string | undefined;
 }
 
 /** What the router, the gateway and the library's own middleware need of a call that a server answers. */

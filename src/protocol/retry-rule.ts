@@ -53,6 +53,18 @@ export function isStopping(failure: unknown): boolean {
   return outcomeOf(failure) !== "final" && callFailureIn(failure)?.reason === "stopping";
 }
 
+/** The failure with the code that it has for the call. */
+export function reportedAs(code: "CONNECTION_FAILED" | "CONNECTION_LOST", error: unknown): unknown {
+  if (!(error instanceof WireError) || error.code === code) return error;
+  const isOther = error.code === "CONNECTION_FAILED" || error.code === "CONNECTION_LOST";
+  if (!isOther) return error;
+  const { status } = error;
+  return new WireError(code, error.message, {
+    cause: error,
+    ...(status === undefined ? undefined : { status }),
+  });
+}
+
 /** The failure to report after two attempts: one that may have run must not be reported as not run. */
 export function worseOf<T>(first: T, next: T): T {
   return outcomeOf(first) === "may-have-run" && didNotRun(next) ? first : next;

@@ -125,6 +125,30 @@ describe("callwire mcp", () => {
     expect({ code, stdout }).toEqual({ code: 0, stdout: "5\n" });
   });
 
+  test("serves the servers of a config as one", async () => {
+    const tools = join(folder, "gateway-tools.mjs");
+    await writeFile(tools, "export const add = (a, b) => a + b;\n");
+    const config = join(folder, "gateway.json");
+    const args = [cli, "serve", tools, "--mcp"];
+    const mcpServers = { math: { command: process.execPath, args }, far: { url } };
+    await writeFile(config, JSON.stringify({ mcpServers }));
+    const address = `stdio:"${process.execPath}" "${cli}" mcp gateway --config "${config}"`;
+    const { code, stdout } = await finish(["mcp", address, "call", "math_add", "a=2", "b=3"]);
+    expect({ code, stdout }).toEqual({ code: 0, stdout: "5\n" });
+    expect((await finish(["mcp", address, "tools"])).stdout).toMatch(/^far_test_simple_text/m);
+  });
+
+  test.each([
+    [["mcp", "gateway"], /mcp gateway needs --config/],
+    [["mcp", "gateway", "--config", "missing.json"], /missing\.json/],
+    [["mcp", "gateway", "--config", "x.json", "--host", "::1"], /--host needs HTTP; add --port/],
+    [["mcp", "http://localhost:1/mcp", "tools", "--config", "x"], /--config is for/],
+  ])("%j is refused with a reason", async (args, why) => {
+    const { code, stderr } = await finish(args);
+    expect(code).toBe(2);
+    expect(stderr).toMatch(why);
+  });
+
   test.each([
     ["tools", "", "tools/list"],
     ["call", "x", "tools/call"],
@@ -151,12 +175,15 @@ describe("callwire mcp", () => {
     const file = join(folder, "functions.mjs");
     await writeFile(file, "export function add(a, b = 1) { return a + b; }\n");
     const address = `stdio:"${process.execPath}" "${cli}" serve "${file}" --mcp`;
-    expect((await finish(["mcp", address, "tools"])).stdout).toBe("add\n    a [b]\n");
+    expect((await finish(["mcp", address, "tools"])).stdout).toBe("add\n    a [b=number]\n");
     const comment = "/**\n * Adds.\n * @param b The second.\n */\n";
     await writeFile(file, `${comment}export function add(a, b = 1) { return a + b; }\n`);
-    expect((await finish(["mcp", address, "tools"])).stdout).toBe("add  Adds.\n    a [b]\n");
+    expect((await finish(["mcp", address, "tools"])).stdout).toBe("add  Adds.\n    a [b=number]\n");
     const [tool] = JSON.parse((await finish(["mcp", address, "tools", "--json"])).stdout);
-    expect(tool.inputSchema.properties).toEqual({ a: {}, b: { description: "The second." } });
+    expect(tool.inputSchema.properties).toEqual({
+      a: {},
+      b: { type: "number", default: 1, description: "The second." },
+    });
     const prompts = await finish(["mcp", url, "prompts"]);
     expect(prompts.stdout).toMatch(/^test_prompt_with_arguments .*\n {4}arg1 arg2$/m);
   });

@@ -100,7 +100,7 @@ const types: readonly [written: string, schema: object][] = [
 
 const argument = ([, schema]: (typeof types)[number], i: number): [string, unknown] => [
   `f${i}`,
-  { type: "object", properties: { x: schema }, required: ["x"] },
+  { type: "object", properties: { x: schema }, required: ["x"], additionalProperties: false },
 ];
 
 describe("types", () => {
@@ -325,7 +325,7 @@ test("other callers are told the types and held to nothing", async () => {
       "search",
       [
         ["q", true, string],
-        ["limit", false, number],
+        ["limit", false, { ...number, default: 10 }],
       ],
       { type: "array", items: string },
     ],

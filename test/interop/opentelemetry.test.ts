@@ -266,7 +266,7 @@ describeWith(["npm peers", "nats-server"], "OpenTelemetry", () => {
       const agents = mcpServer(traced(), { name: "sums", version: "1" });
       const params = { name: "add", arguments: { a: 1, b: 2 }, _meta: { traceparent } };
       await agents.receive(requestText("tools/call", params));
-      expect(named("add", SpanKind.SERVER).spanContext().traceId).toBe(traceId);
+      expect(named("tools/call add", SpanKind.SERVER).spanContext().traceId).toBe(traceId);
     });
 
     test("into the _meta of what an MCP client sends", async () => {

@@ -334,7 +334,7 @@ describe("what else is told", () => {
       paramStructure: "by-position",
       params: [
         { name: "a", required: true, schema: {} },
-        { name: "b", required: false, schema: {} },
+        { name: "b", required: false, schema: { type: "number", default: 1 } },
       ],
       result: { name: "result", schema: {} },
       "x-params": {},

@@ -1,15 +1,29 @@
 // The portable methods in a Worker of Cloudflare's runtime, over HTTP and WebSocket.
 import { fetchHandler } from "callwire/http";
+import { mcpFetchHandler, mcpServer, tool } from "callwire/mcp";
 import { wsHandler } from "callwire/ws";
 import { portableServer } from "./portable-methods.mjs";
 
 const server = portableServer();
 const handler = fetchHandler(server);
 const hooks = wsHandler(server);
+const agents = mcpFetchHandler(
+  mcpServer(
+    {
+      add: (/** @type {number} */ a, /** @type {number} */ b) => a + b,
+      ask: tool({}, async (_, call) => {
+        call.progress({ progress: 1 });
+        return (await call.elicit("Sure?", { type: "object", properties: {} })).action;
+      }),
+    },
+    { name: "worker", version: "1.0.0" },
+  ),
+);
 
 export default {
   /** @param {Request} request */
   async fetch(request) {
+    if (new URL(request.url).pathname === "/mcp") return agents(request);
     if (request.headers.get("upgrade") !== "websocket") return handler(request);
     const verdict = await hooks.upgrade(request);
     if (verdict instanceof Response) return verdict;

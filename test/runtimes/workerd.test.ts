@@ -5,6 +5,7 @@ import { join } from "node:path";
 import type { Readable } from "node:stream";
 import { type Client, createClient, type Link } from "callwire";
 import { httpLink } from "callwire/http";
+import { mcpClient, mcpHttpLink } from "callwire/mcp/client";
 import { connectWebSocket, webSocketLink } from "callwire/ws";
 import { build } from "esbuild";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -68,6 +69,24 @@ describeWith(["workerd"], "a Worker", () => {
   test("streams and reports progress over HTTP", async () => {
     await using client = createClient<Methods>(httpLink(url));
     await streams(client);
+  });
+
+  test("serves agents, and asks them", async () => {
+    await using client = mcpClient(mcpHttpLink(new URL("/mcp", url)), {
+      name: "test",
+      version: "1.0.0",
+      era: "modern",
+      elicitForm: () => ({ action: "accept", content: {} }),
+    });
+    expect(await client.callTool("add", { a: 2, b: 3 })).toMatchObject({
+      content: [{ type: "text", text: "5" }],
+    });
+    const seen: unknown[] = [];
+    const onProgress = (value: unknown) => seen.push(value);
+    expect(await client.callTool("ask", {}, { onProgress })).toMatchObject({
+      content: [{ type: "text", text: "accept" }],
+    });
+    expect(seen.length).toBeGreaterThan(0);
   });
 
   test("answers calls, streams and progress over a WebSocket", async () => {

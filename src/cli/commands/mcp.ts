@@ -19,6 +19,7 @@ const { framing: _, ...options } = serverOptions;
 export const command = defineCommand({
   usage: "<url | stdio:command> <request> [name] [params] [options]",
   about: `Requests are ${Object.keys(requests).join(", ")}.
+"callwire mcp gateway --config <file>" serves the servers of a file as one, on stdio or --port.
 ${aboutNamedParams}
 A param that a tool declares as a string is never parsed as JSON.
 On a terminal you can answer the questions of a server, and sign in.`,
@@ -28,6 +29,10 @@ On a terminal you can answer the questions of a server, and sign in.`,
     "token-file": option("path", "file for the tokens, readable only by you"),
     ...verboseOption,
     json: flag("print the result as JSON on one line"),
+    config: option("file", "gateway only: the servers, as agent hosts configure them"),
+    port: option("number", "gateway only: serve at /mcp on this port, not on stdio"),
+    host: option("address", "gateway only: listening address (default 127.0.0.1)"),
+    hosts: option("names", "gateway only: more names to accept as Host"),
   },
   examples: [
     ["callwire mcp http://localhost:8000/mcp tools", "the tools that an agent can call"],
@@ -35,6 +40,13 @@ On a terminal you can answer the questions of a server, and sign in.`,
     ["callwire mcp http://localhost:8000/mcp tools --json", "for scripts"],
   ],
   async run(flags, positionals) {
+    if (positionals[0] === "gateway") {
+      const { serveGateway } = await import("../mcp/serve-gateway.ts");
+      await serveGateway(flags, positionals.slice(1));
+      return;
+    }
+    const unused = ["config", "port", "host", "hosts"].find((name) => name in flags);
+    if (unused !== undefined) throw new Failure(`--${unused} is for "callwire mcp gateway"`);
     const [url, [verb = "", name = "", ...words]] = addressFrom("mcp", positionals);
     const request = Object.hasOwn(requests, verb) ? requests[verb] : undefined;
     if (request === undefined) {

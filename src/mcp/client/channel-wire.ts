@@ -3,7 +3,7 @@ import { Connection } from "../../connection/connection.ts";
 import { type ReconnectOptions, reconnecting } from "../../connection/reconnect.ts";
 import type { MaybePromise } from "../../protocol/message.ts";
 import type { Tap } from "../../protocol/tap.ts";
-import type { McpWire } from "./wire.ts";
+import type { ClientEnd, McpWire } from "./wire.ts";
 
 export interface McpChannelLinkOptions {
   /** Whether and how a broken channel is reopened. @default true */
@@ -30,7 +30,7 @@ export function mcpChannelLink(
 ): McpWire {
   return {
     hasHeaders: false,
-    open: ({ service, log, notices, greet }) =>
+    open: ({ service, log, notices, greet, lost }) =>
       reconnecting(
         async () =>
           new Connection(await open(), {
@@ -40,7 +40,7 @@ export function mcpChannelLink(
             notices,
             tap: options.tap,
           }),
-        reconnectWithHandshake(options.reconnect, greet),
+        reconnectWithHandshake(options.reconnect, { greet, lost }),
       ),
   };
 }
@@ -48,7 +48,7 @@ export function mcpChannelLink(
 /** Adds the handshake, which comes before the user's own `onConnect`. */
 export function reconnectWithHandshake(
   options: ReconnectOptions | boolean | undefined,
-  greet: (connection: Connection) => Promise<void>,
+  { greet, lost }: Pick<ClientEnd, "greet" | "lost">,
 ): ReconnectOptions | false {
   if (options === false) return false;
   const given = typeof options === "object" ? options : {};
@@ -57,6 +57,10 @@ export function reconnectWithHandshake(
     async onConnect(connection) {
       await greet(connection);
       await given.onConnect?.(connection);
+    },
+    onLost(error) {
+      lost();
+      given.onLost?.(error);
     },
   };
 }

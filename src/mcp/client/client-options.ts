@@ -3,6 +3,7 @@ import type { Clock } from "../../protocol/clock.ts";
 import type { Middleware } from "../../protocol/handle.ts";
 import type { Log } from "../../protocol/log.ts";
 import type { Implementation, LogLevel } from "../capabilities.ts";
+import type { Meta } from "../meta-keys.ts";
 import type { Progress } from "../results.ts";
 import type { NegotiationOptions } from "./handshake.ts";
 import type { InputHandlers } from "./input.ts";
@@ -43,6 +44,8 @@ export interface McpCallOptions extends Omit<CallOptions, "onProgress" | "onGap"
 export interface ToolCallOptions extends McpCallOptions {
   /** Asks a server of 2025-11-25 to run the tool as a task; later servers decide themselves. */
   readonly task?: { readonly ttlMs?: number } | undefined;
+  /** Members of your own in the `_meta` of the request. @default none */
+  readonly meta?: Meta | undefined;
 }
 
 export type CompletionReference =

@@ -19,7 +19,7 @@ import {
   type ModernRevision,
   modernRevisions,
 } from "../revisions.ts";
-import type { Input } from "./input.ts";
+import type { Answering } from "./input.ts";
 
 /** What the client declares about itself. */
 export class ClientDeclaration {
@@ -31,7 +31,7 @@ export class ClientDeclaration {
 
   constructor(
     info: Implementation,
-    { capabilities, taskCapability }: Pick<Input, "capabilities" | "taskCapability">,
+    { capabilities, taskCapability }: Pick<Answering, "capabilities" | "taskCapability">,
     logLevel: LogLevel | undefined,
   ) {
     this.info = info;
@@ -104,6 +104,9 @@ export async function negotiate(
   }
 }
 
+/** How HTTP servers answer requests of a session that they do not know. */
+export const lostStatuses: readonly unknown[] = [400, 404, 410];
+
 /** The legacy handshake; repeated once if the server forgets the session before it has begun. */
 export async function initialize(
   server: HandshakePeer,
@@ -122,8 +125,8 @@ export async function initialize(
   try {
     await server.notify("notifications/initialized");
   } catch (error) {
-    const isForgotten = error instanceof WireError && error.status === 404;
-    if (!again || !isForgotten) throw error;
+    if (!again || !(error instanceof WireError) || !lostStatuses.includes(error.status))
+      throw error;
     return initialize(server, declaration, false);
   }
   const { capabilities = {}, serverInfo: info, instructions } = result as InitializeResult;

@@ -4,6 +4,7 @@ export { mcpChannelLink } from "./channel-wire.ts";
 export type * from "./index.ts";
 export { mcpClient } from "./mcp-client.ts";
 export { McpTask } from "./mcp-task.ts";
+export { mcpMemoryLink } from "./memory-wire.ts";
 export { OAuthError } from "./oauth/fetch-json.ts";
 export { oauth } from "./oauth/oauth.ts";
 export { type McpStdioLinkOptions, mcpHttpLink, mcpStdioLink } from "./wires-node.ts";

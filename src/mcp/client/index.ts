@@ -16,6 +16,7 @@ export type { InputContext, InputHandlers } from "./input.ts";
 export type { Listing } from "./listing.ts";
 export { type McpClient, mcpClient } from "./mcp-client.ts";
 export { McpTask } from "./mcp-task.ts";
+export { mcpMemoryLink } from "./memory-wire.ts";
 export { OAuthError } from "./oauth/fetch-json.ts";
 export { type OAuthOptions, oauth } from "./oauth/oauth.ts";
 export type { TokenStore } from "./oauth/tokens.ts";

@@ -40,8 +40,19 @@ export interface InputHandlers {
   readonly roots?: readonly Root[] | (() => MaybePromise<readonly Root[]>);
 }
 
+/** Answers requests of servers. */
+export interface Answering {
+  readonly capabilities: ClientCapabilities;
+  readonly visitsPages: boolean;
+  /** The `tasks` capability that `initialize` declares. */
+  readonly taskCapability: object | undefined;
+  /** Whether a server of 2025-11-25 may request this as a task. */
+  takesTasks(method: InputMethod): boolean;
+  answer(request: InputRequest, context: InputContext): Promise<object>;
+}
+
 /** Answers requests of servers with the handlers of the user. */
-export class Input {
+export class Input implements Answering {
   readonly #handlers: InputHandlers;
 
   constructor(handlers: InputHandlers) {
@@ -67,7 +78,6 @@ export class Input {
     return this.#handlers.elicitUrl !== undefined;
   }
 
-  /** Whether a server of 2025-11-25 may request this as a task. */
   takesTasks(method: InputMethod): boolean {
     const { elicitation, sampling } = this.capabilities;
     return (
@@ -76,7 +86,6 @@ export class Input {
     );
   }
 
-  /** The `tasks` capability that `initialize` declares. */
   get taskCapability(): object | undefined {
     const elicits = this.takesTasks("elicitation/create");
     const samples = this.takesTasks("sampling/createMessage");

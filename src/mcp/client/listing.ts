@@ -1,4 +1,5 @@
 import type { CallOptions } from "../../client/outgoing-call.ts";
+import { isRpcError, methodNotFound } from "../../protocol/errors.ts";
 import type { Result } from "../results.ts";
 import type { ProtocolClient } from "./protocol-client.ts";
 import { checkedShape, completed, list, object, type Shape } from "./result-shapes.ts";
@@ -23,11 +24,13 @@ export class Listing<T> implements AsyncIterable<T> {
 }
 
 /** How to request a list and check its entries. */
-interface Listed {
+export interface Listed {
   readonly method: string;
   /** The member of the result that holds the entries. */
   readonly member: string;
   readonly entry: Shape;
+  /** The capability of a server that has such a list. */
+  readonly capability: "tools" | "resources" | "prompts";
 }
 
 type Page = Result & Readonly<Record<string, unknown>>;
@@ -37,7 +40,7 @@ const mostPages = 10_000;
 
 export function listing<T>(
   protocol: ProtocolClient,
-  { method, member, entry }: Listed,
+  { method, member, entry, capability }: Listed,
   options: CallOptions | undefined,
   kept: (entries: readonly T[]) => readonly T[] = (entries) => entries,
 ): Listing<T> {
@@ -46,7 +49,14 @@ export function listing<T>(
     let cursor: string | undefined;
     for (let page = 0; page < mostPages; page++) {
       const params = cursor === undefined ? {} : { cursor };
-      const result = completed(await protocol.request<Page>(method, params, options));
+      const asked = protocol.request<Page>(method, params, options).catch((error: unknown) => {
+        // Asked in any case, because some servers have lists that they do not declare.
+        const { server } = protocol;
+        const mayLack = server !== undefined && server.capabilities[capability] === undefined;
+        if (!mayLack || !isRpcError(error, methodNotFound.code)) throw error;
+        return { [member]: [] } satisfies Page;
+      });
+      const result = completed(await asked);
       const { [member]: entries, nextCursor } = checkedShape(method, result, shape);
       yield kept(entries as T[]);
       if (typeof nextCursor !== "string" || nextCursor === cursor) return;

@@ -41,8 +41,7 @@ import {
   type ChangeListener,
   type Subscription,
   type SubscriptionFilter,
-  subscribeLegacy,
-  subscribeModern,
+  subscribe,
 } from "./subscription.ts";
 import { Tools } from "./tools.ts";
 import type { McpWire } from "./wire.ts";
@@ -102,13 +101,20 @@ export class McpClient implements AsyncDisposable {
   }
 
   resources(options?: McpCallOptions): Listing<ResourceDescription> {
-    const listed = { method: "resources/list", member: "resources", entry: resourceEntry };
+    const capability = "resources" as const;
+    const listed = {
+      method: "resources/list",
+      member: "resources",
+      entry: resourceEntry,
+      capability,
+    };
     return listing(this.#protocol, listed, callOptions(options));
   }
 
   resourceTemplates(options?: McpCallOptions): Listing<ResourceTemplateDescription> {
+    const capability = "resources" as const;
     const method = "resources/templates/list";
-    const listed = { method, member: "resourceTemplates", entry: templateEntry };
+    const listed = { method, member: "resourceTemplates", entry: templateEntry, capability };
     return listing(this.#protocol, listed, callOptions(options));
   }
 
@@ -117,7 +123,8 @@ export class McpClient implements AsyncDisposable {
   }
 
   prompts(options?: McpCallOptions): Listing<PromptDescription> {
-    const listed = { method: "prompts/list", member: "prompts", entry: promptEntry };
+    const capability = "prompts" as const;
+    const listed = { method: "prompts/list", member: "prompts", entry: promptEntry, capability };
     return listing(this.#protocol, listed, callOptions(options));
   }
 
@@ -145,19 +152,8 @@ export class McpClient implements AsyncDisposable {
   }
 
   /** Reports changes until it is closed; resubscribes after a reconnect. */
-  async subscribe(filter: SubscriptionFilter, listener: ChangeListener): Promise<Subscription> {
-    const { era } = await this.connect();
-    const { log } = this.#protocol;
-    const guarded: ChangeListener = (change) => {
-      try {
-        listener(change);
-      } catch (error) {
-        log.error({ err: error, change: change.kind }, "a listener threw");
-      }
-    };
-    return era === "modern"
-      ? subscribeModern(this.#protocol, filter, guarded)
-      : subscribeLegacy(this.#protocol, filter, guarded);
+  subscribe(filter: SubscriptionFilter, listener: ChangeListener): Promise<Subscription> {
+    return subscribe(this.#protocol, filter, listener);
   }
 
   /** Sets the least severe level of log messages to receive. */

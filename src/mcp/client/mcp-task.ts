@@ -1,9 +1,11 @@
 import type { CallOptions } from "../../client/outgoing-call.ts";
 import { RemoteError, requestCancelled } from "../../protocol/errors.ts";
 import { badReply } from "../../protocol/pair.ts";
+import { reportedAs } from "../../protocol/retry-rule.ts";
 import { McpError } from "../errors.ts";
 import type { ToolResult } from "../results.ts";
 import { isOver, type LegacyTask, type Task, type TaskResult } from "../task.ts";
+import type { Answering } from "./input.ts";
 import { pause } from "./pause.ts";
 import type { ProtocolClient } from "./protocol-client.ts";
 import { answersTo } from "./request-rounds.ts";
@@ -20,9 +22,12 @@ export class McpTask {
   readonly id: string;
   readonly #protocol: ProtocolClient;
   readonly #legacy: boolean;
+  readonly #input: Answering | undefined;
   #latest: Task;
 
-  constructor(protocol: ProtocolClient, task: Task | LegacyTask) {
+  /** `input` answers the questions of the task. @default that of the client */
+  constructor(protocol: ProtocolClient, task: Task | LegacyTask, input?: Answering) {
+    this.#input = input;
     this.id = task.taskId;
     this.#protocol = protocol;
     this.#legacy = protocol.server?.era === "legacy";
@@ -44,6 +49,15 @@ export class McpTask {
 
   /** Waits until the task is over, and answers the server's questions in the meantime. */
   async result(options: { readonly signal?: AbortSignal } = {}): Promise<ToolResult> {
+    try {
+      return await this.#result(options);
+    } catch (error) {
+      // The tool runs, even if the last question about it did not reach the server.
+      throw reportedAs("CONNECTION_LOST", error);
+    }
+  }
+
+  async #result(options: { readonly signal?: AbortSignal }): Promise<ToolResult> {
     if (this.#latest.status === "cancelled") throw cancelled();
     if (this.#legacy) {
       // The server replies only when the task is over.
@@ -82,7 +96,12 @@ export class McpTask {
     const open = Object.entries(inputRequests ?? {}).filter(([key]) => !answered.has(key));
     if (open.length === 0) return;
     for (const [key] of open) answered.add(key);
-    const inputResponses = await answersTo(Object.fromEntries(open), this.#protocol, signal);
+    const inputResponses = await answersTo(
+      Object.fromEntries(open),
+      this.#protocol,
+      signal,
+      this.#input,
+    );
     await this.#protocol.request("tasks/update", { taskId: this.id, inputResponses }, { signal });
   }
 }

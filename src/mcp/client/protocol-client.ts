@@ -3,9 +3,10 @@ import type { CallOptions } from "../../client/outgoing-call.ts";
 import type { Notice } from "../../connection/notices.ts";
 import { type Clock, systemClock } from "../../protocol/clock.ts";
 import { methodNotFound, RemoteError, WireError } from "../../protocol/errors.ts";
-import type { Middleware } from "../../protocol/handle.ts";
+import type { Handle, Middleware } from "../../protocol/handle.ts";
 import type { Log } from "../../protocol/log.ts";
-import type { Request } from "../../protocol/message.ts";
+import type { Reply, Request } from "../../protocol/message.ts";
+import { callFacts } from "../call-facts.ts";
 import { mcpNotices } from "../notices.ts";
 import {
   type ClientDeclaration,
@@ -16,7 +17,8 @@ import {
   negotiate,
   type ServerDescription,
 } from "./handshake.ts";
-import type { Input } from "./input.ts";
+import { SessionLost } from "./http/http-mapping.ts";
+import type { Answering } from "./input.ts";
 import { longestRetryMs, pause, retryMs } from "./pause.ts";
 import { ResultCache } from "./result-cache.ts";
 import { serverRequests } from "./server-requests.ts";
@@ -28,7 +30,7 @@ export type McpParams = { readonly [name: string]: unknown };
 
 export interface ProtocolClientOptions extends NegotiationOptions {
   readonly declaration: ClientDeclaration;
-  readonly input: Input;
+  readonly input: Answering;
   readonly log: Log;
   readonly clock: Clock | undefined;
   readonly timeoutMs: number | undefined;
@@ -42,7 +44,7 @@ type Notified = (method: string, params: McpParams) => void;
 export class ProtocolClient {
   readonly link: McpLink;
   readonly declaration: ClientDeclaration;
-  readonly input: Input;
+  readonly input: Answering;
   readonly log: Log;
   readonly clock: Clock | undefined;
   readonly hasHeaders: boolean;
@@ -55,6 +57,7 @@ export class ProtocolClient {
     notified: new Set<Notified>(),
     renewed: new Set<() => void>(),
     missed: new Set<() => void>(),
+    lost: new Set<() => void>(),
     closed: new Set<() => void>(),
   };
   /** Listens to every notification of the server. */
@@ -63,6 +66,8 @@ export class ProtocolClient {
   readonly onRenewed = adder(this.#listeners.renewed);
   /** Runs when notifications of the server may have been missed. */
   readonly onMissed = adder(this.#listeners.missed);
+  /** Runs when the connection was lost, on wires that have one. */
+  readonly onLost = adder(this.#listeners.lost);
   /** Runs when the client is closed; cheaper than an abort listener for each subscription. */
   readonly onClosed = adder(this.#listeners.closed);
   #server: ServerDescription | undefined;
@@ -89,11 +94,16 @@ export class ProtocolClient {
         read: (method, params) => this.#noticeIn(method, params),
       },
       gap: () => runAll(this.#listeners.missed),
+      lost: () => runAll(this.#listeners.lost),
       forgotten: () => void this.#sessionForgotten(),
       greet: (peer) => this.#greet(peer),
     });
     this.#client = new Client(this.link, {
-      use: [...use, (next) => this.#inServerEra(next)],
+      use: [
+        ...(use.length === 0 ? [] : [(next: Handle) => this.#withFacts(next)]),
+        ...use,
+        (next) => this.#inServerEra(next),
+      ],
       log,
       ...(clock !== undefined && { clock }),
       ...(timeoutMs !== undefined && { timeoutMs }),
@@ -156,9 +166,10 @@ export class ProtocolClient {
     const params = (request.params ?? {}) as McpParams;
     const server = this.#server;
     const _meta = {
+      ...(server?.era === "modern" && this.declaration.envelope(server.revision)),
+      // What a gateway says of its client replaces what it says of itself.
       ...(params._meta as object | undefined),
       ...(id !== undefined && reports && { progressToken: id }),
-      ...(server?.era === "modern" && this.declaration.envelope(server.revision)),
     };
     const isBare = Object.keys(_meta).length === 0;
     return { jsonrpc, method, id, params: isBare ? request.params : { ...params, _meta } };
@@ -176,6 +187,14 @@ export class ProtocolClient {
     return this.#client.close();
   }
 
+  /** Tells the user's middleware what the request is in terms of MCP. */
+  #withFacts(next: Handle): Handle {
+    return (request, context) => {
+      const facts = callFacts(request.method, request.params, this.#server ?? {});
+      return next(request, Object.assign(context, { facts }));
+    };
+  }
+
   #inServerEra(next: ReturnType<Middleware>): ReturnType<Middleware> {
     return async (request, context) => {
       // Progress extends the time-out of a tool call even if the caller does not listen to it.
@@ -187,9 +206,18 @@ export class ProtocolClient {
       } catch (error) {
         if (isHandshake(request.method) || !isSessionLost(error, server)) throw error;
         await this.#renew(server);
-        return next(this.written(request, reports), context);
+        return this.#resent(next(this.written(request, reports), context));
       }
     };
+  }
+
+  /** A request that a new session refuses too was not refused for its session. */
+  async #resent(reply: ReturnType<ReturnType<Middleware>>): Promise<Reply | undefined> {
+    try {
+      return await reply;
+    } catch (error) {
+      throw error instanceof SessionLost ? (error.cause ?? error) : error;
+    }
   }
 
   /** All requests that find the session lost wait for the same new one. */
@@ -280,6 +308,7 @@ function isAnswer(params: McpParams): boolean {
 
 function isSessionLost(error: unknown, server: ServerDescription | undefined): boolean {
   if (!(error instanceof WireError) || server?.era !== "legacy") return false;
+  if (error instanceof SessionLost) return true;
   // A stream that could not be resumed has such a status too, but there the server did take the request.
   return error.code === "HTTP_STATUS" && (error.status === 404 || error.status === 405);
 }

@@ -5,6 +5,7 @@ import type { ElicitUrlParams, InputRequest } from "../client-input.ts";
 import { McpError, McpErrorCode } from "../errors.ts";
 import { isRecord } from "../record.ts";
 import type { InputRequiredResult, Result } from "../results.ts";
+import type { Answering } from "./input.ts";
 import { pause } from "./pause.ts";
 import type { McpParams, ProtocolClient } from "./protocol-client.ts";
 import { checkedShape, inputRequired } from "./result-shapes.ts";
@@ -19,6 +20,7 @@ export async function requestInRounds<R extends Result>(
   method: string,
   params: McpParams,
   options: CallOptions = {},
+  input: Answering = protocol.input,
 ): Promise<R> {
   const { signal } = options;
   let visits: ReturnType<typeof urlElicitations> | undefined;
@@ -29,7 +31,7 @@ export async function requestInRounds<R extends Result>(
       try {
         result = await protocol.request<R>(method, { ...params, ...answers }, options);
       } catch (error) {
-        visits ??= urlElicitations(protocol, signal);
+        visits ??= urlElicitations(protocol, signal, input);
         await visits.after(error);
         continue;
       }
@@ -38,6 +40,7 @@ export async function requestInRounds<R extends Result>(
         checkedShape(method, result as unknown as InputRequiredResult, inputRequired),
         protocol,
         signal,
+        input,
       );
     }
   } finally {
@@ -51,13 +54,14 @@ async function answersFor(
   { inputRequests, requestState }: InputRequiredResult,
   protocol: ProtocolClient,
   signal: AbortSignal | undefined,
+  input: Answering,
 ): Promise<McpParams> {
   if (!isRecord(inputRequests) && requestState === undefined) {
     throw badReply("the server asked for input without any question");
   }
   return {
     ...(isRecord(inputRequests) && {
-      inputResponses: await answersTo(inputRequests, protocol, signal),
+      inputResponses: await answersTo(inputRequests, protocol, signal, input),
     }),
     ...(requestState !== undefined && { requestState }),
   };
@@ -68,10 +72,11 @@ export async function answersTo(
   requests: Readonly<Record<string, InputRequest>>,
   protocol: ProtocolClient,
   signal: AbortSignal | undefined,
+  input?: Answering,
 ): Promise<McpParams> {
   const answers = await Promise.all(
     Object.entries(requests).map(
-      async ([key, request]) => [key, await answerTo(request, protocol, signal)] as const,
+      async ([key, request]) => [key, await answerTo(request, protocol, signal, input)] as const,
     ),
   );
   return Object.fromEntries(answers);
@@ -85,7 +90,11 @@ const longestWaitMs = 30_000;
  * Lets the user visit the pages that a server of 2025-11-25 requires before it accepts a request. `after` resolves when
  * the request should be retried; it rethrows any error that does not require a page.
  */
-function urlElicitations(protocol: ProtocolClient, signal: AbortSignal | undefined) {
+function urlElicitations(
+  protocol: ProtocolClient,
+  signal: AbortSignal | undefined,
+  input: Answering,
+) {
   const gone = cancelSignal(protocol, signal);
   const visited = new Set<string>();
   let completed = new AbortController();
@@ -96,7 +105,7 @@ function urlElicitations(protocol: ProtocolClient, signal: AbortSignal | undefin
   });
   const visit = async (page: ElicitUrlParams, { data }: RpcError): Promise<void> => {
     const request = { method: "elicitation/create", params: page } as const;
-    const { action } = (await answerTo(request, protocol, gone)) as { action?: unknown };
+    const { action } = (await answerTo(request, protocol, gone, input)) as { action?: unknown };
     if (action !== "accept") {
       const sentence = `the request requires a visit to ${page.url}, which the user declined`;
       throw new McpError(McpErrorCode.UrlElicitationRequired, sentence, data);
@@ -107,7 +116,7 @@ function urlElicitations(protocol: ProtocolClient, signal: AbortSignal | undefin
     async after(error: unknown): Promise<void> {
       if (!isRpcError(error, McpErrorCode.UrlElicitationRequired)) throw error;
       const pages = pagesIn(error.data);
-      if (pages === undefined || !protocol.input.visitsPages) throw error;
+      if (pages === undefined || !input.visitsPages) throw error;
       const fresh = pages.filter((page) => !visited.has(keyOf(page)));
       // One at a time, because a person visits them.
       for (const page of fresh) await visit(page, error);

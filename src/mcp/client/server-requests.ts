@@ -10,7 +10,7 @@ import { mcpProfile } from "../notices.ts";
 import { isRecord } from "../record.ts";
 import { TaskTable } from "../task-table.ts";
 import { runTask, TaskWork } from "../task-work.ts";
-import type { Input } from "./input.ts";
+import type { Answering } from "./input.ts";
 
 /** Most tasks kept for one server; stops memory exhaustion. */
 const mostTasks = 100;
@@ -25,7 +25,7 @@ const inputMethods: readonly string[] = [
 
 /** Answers requests of legacy servers, and passes on notifications of all servers; `end` cancels the tasks. */
 export function serverRequests(
-  input: Input,
+  input: Answering,
   notified: (method: string, params: Params) => void,
   log: Log,
   clock: Clock = systemClock,

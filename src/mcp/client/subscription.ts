@@ -58,8 +58,27 @@ function changeIn(
   return undefined;
 }
 
+/** Reports changes until it is closed, in either era. */
+export async function subscribe(
+  protocol: ProtocolClient,
+  filter: SubscriptionFilter,
+  listener: ChangeListener,
+): Promise<Subscription> {
+  const { era } = await protocol.connect();
+  const guarded: ChangeListener = (change) => {
+    try {
+      listener(change);
+    } catch (error) {
+      protocol.log.error({ err: error, change: change.kind }, "a listener threw");
+    }
+  };
+  return era === "modern"
+    ? subscribeModern(protocol, filter, guarded)
+    : subscribeLegacy(protocol, filter, guarded);
+}
+
 /** The legacy era: list changes are broadcast to all clients, and each resource is subscribed to by itself. */
-export async function subscribeLegacy(
+async function subscribeLegacy(
   protocol: ProtocolClient,
   filter: SubscriptionFilter,
   listener: ChangeListener,
@@ -123,7 +142,7 @@ export async function subscribeLegacy(
 const listenMethod = "subscriptions/listen";
 
 /** The modern era: a request that stays open, and is sent again when the connection breaks. */
-export async function subscribeModern(
+async function subscribeModern(
   protocol: ProtocolClient,
   filter: SubscriptionFilter,
   listener: ChangeListener,

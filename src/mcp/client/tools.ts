@@ -10,6 +10,7 @@ import type { Result, TaskSupport, ToolDescription, ToolResult } from "../result
 import type { CreateTaskResult, LegacyTask } from "../task.ts";
 import { callOptions, type McpCallOptions, type ToolCallOptions } from "./client-options.ts";
 import type { ServerDescription } from "./handshake.ts";
+import type { Answering } from "./input.ts";
 import { type Listing, listing } from "./listing.ts";
 import { McpTask } from "./mcp-task.ts";
 import type { McpParams, ProtocolClient } from "./protocol-client.ts";
@@ -41,12 +42,18 @@ export class Tools {
       const { hasHeaders, server } = this.#protocol;
       return this.#known.learn(tools, hasHeaders && server?.era === "modern");
     };
-    const listed = { method: "tools/list", member: "tools", entry: toolEntry };
+    const capability = "tools" as const;
+    const listed = { method: "tools/list", member: "tools", entry: toolEntry, capability };
     return listing(this.#protocol, listed, callOptions(options), learn);
   }
 
-  async call(name: string, args: McpParams, options: ToolCallOptions): Promise<ToolResult> {
-    const begun = await this.begin(name, args, options);
+  async call(
+    name: string,
+    args: McpParams,
+    options: ToolCallOptions,
+    input?: Answering,
+  ): Promise<ToolResult> {
+    const begun = await this.begin(name, args, options, input);
     if (!(begun instanceof McpTask)) return begun;
     const { signal } = options;
     try {
@@ -61,8 +68,9 @@ export class Tools {
     name: string,
     args: McpParams,
     options: ToolCallOptions,
+    input?: Answering,
   ): Promise<ToolResult | McpTask> {
-    const { task: asked, ...rest } = options;
+    const { task: asked, meta, ...rest } = options;
     const server = await this.#protocol.connected("tools/call", rest);
     const isLegacyTask =
       hasLegacyTasks(server) && (asked !== undefined || this.#known.needsTask(name));
@@ -71,17 +79,18 @@ export class Tools {
       name,
       arguments: args,
       ...(isLegacyTask && { task: ttl === undefined ? {} : { ttl } }),
+      ...(meta !== undefined && { _meta: meta }),
     };
-    const called = await this.#calledWithHeaders(name, args, params, rest);
+    const called = await this.#calledWithHeaders(name, args, params, rest, input);
     const result = checkedShape("tools/call", called, object());
     if (server.era === "modern" && result.resultType === "task") {
       const created = checkedShape("tools/call", result as CreateTaskResult, createdTask);
-      return new McpTask(this.#protocol, created);
+      return new McpTask(this.#protocol, created, input);
     }
     const { task } = result as { task?: LegacyTask };
     if (isLegacyTask && task !== undefined) {
       checkedShape("tools/call", result, object({ task: createdTask }));
-      return new McpTask(this.#protocol, task);
+      return new McpTask(this.#protocol, task, input);
     }
     return this.#checked(name, toolResult("tools/call", completed(result)));
   }
@@ -92,11 +101,13 @@ export class Tools {
     args: McpParams,
     params: McpParams,
     options: McpCallOptions,
+    input: Answering | undefined,
   ): Promise<Result> {
     const call = (): Promise<Result> => {
       const headers = { ...options.headers, ...this.#known.headers(name, args) };
       const all = { ...options, headers };
-      return requestInRounds<Result>(this.#protocol, "tools/call", params, callOptions(all));
+      const sent = callOptions(all);
+      return requestInRounds<Result>(this.#protocol, "tools/call", params, sent, input);
     };
     try {
       return await call();

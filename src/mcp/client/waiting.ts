@@ -3,6 +3,7 @@ import type { Clock } from "../../protocol/clock.ts";
 import { WireError } from "../../protocol/errors.ts";
 import { checkTimeout } from "../../protocol/limits.ts";
 import type { InputRequest } from "../client-input.ts";
+import type { Answering } from "./input.ts";
 import { pause } from "./pause.ts";
 import type { ProtocolClient } from "./protocol-client.ts";
 
@@ -46,6 +47,7 @@ export function answerTo(
   request: InputRequest,
   protocol: ProtocolClient,
   signal: AbortSignal | undefined,
+  input: Pick<Answering, "answer"> = protocol.input,
 ): Promise<object> {
   const gone = cancelSignal(protocol, signal);
   return new Promise((resolve, reject) => {
@@ -57,7 +59,7 @@ export function answerTo(
       );
     if (gone.aborted) return stop();
     gone.addEventListener("abort", stop, { once: true });
-    protocol.input
+    input
       .answer(request, { signal: gone })
       .then(resolve, reject)
       .finally(() => gone.removeEventListener("abort", stop));

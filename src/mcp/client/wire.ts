@@ -28,6 +28,8 @@ export interface ClientEnd {
   readonly notices: Notices;
   /** Call this when notifications of the server may have been missed. */
   gap(): void;
+  /** Call this when the connection was lost, and is opened again. */
+  lost(): void;
   /** Call this when the server no longer knows the session and no request has failed because of it. */
   forgotten(): void;
   /** Await this on each new connection before sending anything else. */

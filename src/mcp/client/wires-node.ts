@@ -90,10 +90,10 @@ export function mcpStdioLink(
 ): McpWire {
   return {
     hasHeaders: false,
-    open: ({ service, log, notices, greet }) =>
+    open: ({ service, log, notices, greet, lost }) =>
       reconnecting(
         () => spawnConnection(command, args, { ...options, service, log, notices }),
-        reconnectWithHandshake(options.reconnect, greet),
+        reconnectWithHandshake(options.reconnect, { greet, lost }),
       ),
   };
 }

@@ -45,13 +45,19 @@ export class Changes {
   readonly #listeners = new Set<Listener>();
   /** Characters of the URIs that all sessions subscribed to. */
   #subscribedLength = 0;
+  /** Called when a session has ended. */
+  sessionEnded: ((session: Session) => void) | undefined = undefined;
+  /** Called when a client wants to hear of a resource that no other watches; resolves when it will. */
+  wanted: ((uri: string) => Promise<void>) | undefined = undefined;
 
   addSession(session: Session): void {
     this.#sessions.add(session);
   }
 
   removeSession(session: Session): void {
-    if (this.#sessions.delete(session)) this.#subscribedLength -= subscribedLength(session);
+    if (!this.#sessions.delete(session)) return;
+    this.#subscribedLength -= subscribedLength(session);
+    this.sessionEnded?.(session);
   }
 
   /** False if the session has too many subscriptions, or all sessions together. */
@@ -77,6 +83,24 @@ export class Changes {
 
   addListener(listener: Listener): void {
     this.#listeners.add(listener);
+  }
+
+  /** Resolves when changes of these resources will be known here; undefined if they are. */
+  watching(uris: readonly string[] | undefined): Promise<unknown> | undefined {
+    const { wanted } = this;
+    const fresh = wanted && uris?.filter((uri) => !this.isWanted(uri));
+    if (wanted === undefined || fresh === undefined || fresh.length === 0) return undefined;
+    // A server that cannot be subscribed to still has its resource.
+    return Promise.allSettled(fresh.map(wanted));
+  }
+
+  /** Whether any client watches a resource. */
+  isWanted(uri: string): boolean {
+    for (const { subscriptions } of this.#sessions) if (subscriptions?.has(uri)) return true;
+    for (const { filter } of this.#listeners) {
+      if (filter.resourceSubscriptions?.includes(uri)) return true;
+    }
+    return false;
   }
 
   removeListener(listener: Listener): void {
@@ -164,7 +188,14 @@ export function listening(
     const _meta = { [MetaKey.SubscriptionId]: id };
     // The request stays open as long as the client listens.
     context.limit(Number.POSITIVE_INFINITY);
-    peer.notify("notifications/subscriptions/acknowledged", { notifications: filter, _meta });
+    const ready = changes.watching(filter.resourceSubscriptions);
+    const acknowledge = (): void =>
+      void peer.notify("notifications/subscriptions/acknowledged", {
+        notifications: filter,
+        _meta,
+      });
+    if (ready === undefined) acknowledge();
+    else void ready.then(acknowledge);
     return new Promise<object>((resolve) => {
       const end = (): void => {
         changes.removeListener(listener);

@@ -1,19 +1,26 @@
 import { type JsonSchemaObject, jsonSchemaOf } from "../../openrpc/json-schema.ts";
-import type { CallContext } from "../../protocol/context.ts";
+import type { CallContext, CallFacts } from "../../protocol/context.ts";
 import { RpcError, requestCancelled } from "../../protocol/errors.ts";
 import type { Log } from "../../protocol/log.ts";
 import type { ErrorObject, Id, MaybePromise, Params } from "../../protocol/message.ts";
 import type { Peer, Principal, Transport } from "../../protocol/origin.ts";
 import type { Schema } from "../../protocol/standard-schema.ts";
 import { invalidParamsReply } from "../../server/validate.ts";
+import { callFacts } from "../call-facts.ts";
 import { type LogLevel, logLevels } from "../capabilities.ts";
-import type { ElicitFormParams, RootsResult, SampleParams, SampleResult } from "../client-input.ts";
+import type {
+  ElicitFormParams,
+  InputRequest,
+  RootsResult,
+  SampleParams,
+  SampleResult,
+} from "../client-input.ts";
 import type { Meta } from "../meta-keys.ts";
 import type { Progress } from "../results.ts";
 import { atLeast } from "../revisions.ts";
 import { type ClientRequester, directRequester, RoundRequester } from "./client-requester.ts";
 import type { AskOptions, Elicited, FormContent, McpCall } from "./mcp-call.ts";
-import type { Caller } from "./operation.ts";
+import type { Caller, ClientDescription } from "./operation.ts";
 import { rememberPage } from "./session.ts";
 import { schemaOf, type ToolOutput } from "./tool.ts";
 
@@ -31,7 +38,7 @@ export type BeginTask = (run: (call: McpCall) => MaybePromise<ToolOutput>) => vo
 /** The call of one tool, prompt or resource, as middleware and handlers see it. */
 export class FeatureCall implements McpCall {
   readonly method: string;
-  readonly client: Caller;
+  readonly #caller: Caller;
   readonly #outer: CallContext;
   readonly #meta: Meta | undefined;
   readonly #detached: DetachedContext | undefined;
@@ -45,17 +52,41 @@ export class FeatureCall implements McpCall {
   constructor(
     outer: CallContext,
     method: string,
-    client: Caller,
+    caller: Caller,
     meta: Meta | undefined,
     detached?: DetachedContext,
   ) {
     this.#outer = outer;
     this.method = method;
-    this.client = client;
+    this.#caller = caller;
     this.#meta = meta;
     this.#detached = detached;
   }
 
+  /** A plain object, because handlers log it or return it; the session has secrets. */
+  get client(): ClientDescription {
+    const { revision, capabilities, info } = this.#caller;
+    return { revision, capabilities, info };
+  }
+  /** Made when an observer asks for it. */
+  get facts(): CallFacts {
+    const { method, request } = this.#outer;
+    const { revision, session } = this.#caller;
+    return callFacts(method, request.params, { revision, sessionId: session?.id });
+  }
+  /** Everything that is known about the client, with its session. */
+  get caller(): Caller {
+    return this.#caller;
+  }
+  /** The `_meta` of the request. */
+  get meta(): Meta | undefined {
+    return this.#meta;
+  }
+  /** Set if the questions of this call go out with its reply. */
+  get rounds(): RoundRequester | undefined {
+    const requester = this.#ask();
+    return requester instanceof RoundRequester ? requester : undefined;
+  }
   get id(): Id | undefined {
     return this.#outer.id;
   }
@@ -99,7 +130,7 @@ export class FeatureCall implements McpCall {
     this.#progressed = true;
     this.#progress = report.progress;
     const { message, ...rest } = report;
-    const knowsMessages = atLeast(this.client.revision, "2025-03-26");
+    const knowsMessages = atLeast(this.#caller.revision, "2025-03-26");
     const sent = this.#notify("notifications/progress", {
       progressToken: token,
       ...(knowsMessages ? report : rest),
@@ -112,7 +143,7 @@ export class FeatureCall implements McpCall {
   }
 
   message(level: LogLevel, data: unknown, logger?: string): void {
-    const { logLevel } = this.client;
+    const { logLevel } = this.#caller;
     if (logLevel === undefined || logLevels.indexOf(level) < logLevels.indexOf(logLevel)) return;
     this.#notify("notifications/message", {
       level,
@@ -136,7 +167,7 @@ export class FeatureCall implements McpCall {
   ): Promise<Elicited<FormContent<S>>> {
     const standard = schemaOf(schema);
     const params: ElicitFormParams = {
-      ...(atLeast(this.client.revision, "2025-11-25") && { mode: "form" as const }),
+      ...(atLeast(this.#caller.revision, "2025-11-25") && { mode: "form" as const }),
       message,
       requestedSchema: formSchema(standard),
     };
@@ -156,7 +187,7 @@ export class FeatureCall implements McpCall {
     url: string,
     options: AskOptions & { readonly elicitationId?: string } = {},
   ): Promise<{ readonly action: "accept" | "decline" | "cancel" }> {
-    const { session } = this.client;
+    const { session } = this.#caller;
     const { elicitationId = crypto.randomUUID() } = options;
     if (session !== undefined) rememberPage(session, elicitationId);
     const params = {
@@ -181,6 +212,11 @@ export class FeatureCall implements McpCall {
     return ignoreUnhandled(answer.then(({ roots }) => roots));
   }
 
+  /** Passes on a question of another server. */
+  ask(request: InputRequest): Promise<object> {
+    return ignoreUnhandled(this.#ask().ask(request, undefined));
+  }
+
   releaseStream(): void {
     (this.#outer.peer as Peer & { release?(): void }).release?.();
   }
@@ -192,11 +228,11 @@ export class FeatureCall implements McpCall {
   }
 
   #ask(): ClientRequester {
-    const { client } = this;
+    const caller = this.#caller;
     this.requester ??=
-      client.session === undefined
-        ? new RoundRequester({}, client.capabilities)
-        : directRequester(this.peer, client, this.signal);
+      caller.session === undefined
+        ? new RoundRequester({}, caller.capabilities)
+        : directRequester(this.peer, caller, this.signal);
     return this.requester;
   }
 

@@ -108,7 +108,8 @@ export function findResource(catalog: Catalog, uri: string, context: Context): F
     const variables = resource.template?.match(uri);
     if (variables !== undefined && resource.visible(context)) return { resource, variables };
   }
-  return undefined;
+  const unlisted = catalog.unlisted(uri, context);
+  return unlisted && { resource: unlisted, variables: {} };
 }
 
 /** The modern era has no separate code for this error. */
@@ -120,11 +121,14 @@ export function resourceNotFound(uri: string, caller: Caller): McpError {
 function contentsOf(
   output: ResourceOutput,
   uri: string,
-  { definition: { mimeType } }: Resource,
+  { definition: { mimeType, _meta } }: Resource,
 ): readonly ResourceContents[] {
-  const type = mimeType === undefined ? {} : { mimeType };
-  if (typeof output === "string") return [{ uri, ...type, text: output }];
-  if (output instanceof Uint8Array) return [{ uri, ...type, blob: base64(output) }];
+  const described = {
+    ...(mimeType !== undefined && { mimeType }),
+    ...(_meta !== undefined && { _meta }),
+  };
+  if (typeof output === "string") return [{ uri, ...described, text: output }];
+  if (output instanceof Uint8Array) return [{ uri, ...described, blob: base64(output) }];
   return output;
 }
 

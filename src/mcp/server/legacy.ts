@@ -120,8 +120,9 @@ function legacyOperations(settings: LegacySettings): [string, Operation][] {
     if (findResource(catalog, uri, context) === undefined) {
       throw resourceNotFound(uri, session);
     }
+    const ready = changes.watching([uri]);
     if (!changes.subscribe(session, uri)) throw invalidArguments("too many subscriptions");
-    return {};
+    return ready === undefined ? {} : ready.then(() => ({}));
   };
   const unsubscribe: Operation = ({ uri }, _, { session }) => {
     changes.unsubscribe(session as Session, uri as string);

@@ -4,7 +4,7 @@ import type { MaybePromise } from "../../protocol/message.ts";
 import type { OutputOf, Schema } from "../../protocol/standard-schema.ts";
 import type { LogLevel } from "../capabilities.ts";
 import type { RootsResult, SampleParams, SampleResult } from "../client-input.ts";
-import type { Caller } from "./operation.ts";
+import type { ClientDescription } from "./operation.ts";
 import type { ToolOutput } from "./tool.ts";
 
 /** The content of a form with this schema. */
@@ -30,7 +30,7 @@ export interface AskOptions {
  */
 export interface McpCall extends Context {
   /** Revision, capabilities and name of the client. */
-  readonly client: Caller;
+  readonly client: ClientDescription;
   /** Asks the user to fill in a form: a flat object of strings, numbers, booleans and choices. */
   elicit<S extends Schema | JsonSchemaObject>(
     message: string,

@@ -62,6 +62,15 @@ export interface McpServerOptions
   readonly timeoutMs?: number;
 }
 
+/** What a gateway adds. */
+export interface ServerExtras {
+  /** Declared in addition, because what the catalog has is not yet known. */
+  readonly capabilities: ServerCapabilities;
+  /** Called with the method of each request; its promise, if any, comes before the request. */
+  prepare(method: string): Promise<unknown> | undefined;
+  readonly onRootsChanged: RootsListener;
+}
+
 /** Agents wait for minutes. */
 const usualTimeoutMs = 600_000;
 
@@ -73,8 +82,8 @@ export class McpServer extends Host {
   readonly changes: Changes;
   readonly #tasks: Tasks;
 
-  constructor(offered: Methods | Served, options: McpServerOptions) {
-    const parts = assemble(offered, options);
+  constructor(offered: Methods | Served, options: McpServerOptions, extras?: ServerExtras) {
+    const parts = assemble(offered, options, extras);
     super(
       parts.handle,
       {
@@ -139,10 +148,15 @@ interface Parts {
   readonly tasks: Tasks;
 }
 
-function assemble(offered: Methods | Served, options: McpServerOptions): Parts {
+function assemble(
+  offered: Methods | Served,
+  options: McpServerOptions,
+  extras: ServerExtras | undefined,
+): Parts {
   const { use = [], separator = "/", expose = "all", toJsonSchema, pageSize = 1_000 } = options;
   const { clock = systemClock, instructions, prompts = {}, resources = [] } = options;
-  const { onRootsChanged, timeoutMs = usualTimeoutMs, stateLifetimeMs = 600_000 } = options;
+  const { timeoutMs = usualTimeoutMs, stateLifetimeMs = 600_000 } = options;
+  const { onRootsChanged = extras?.onRootsChanged } = options;
   limitOf("pageSize", pageSize);
   limitOf("stateLifetimeMs", stateLifetimeMs);
   const changes = new Changes();
@@ -163,7 +177,10 @@ function assemble(offered: Methods | Served, options: McpServerOptions): Parts {
     ["tools/call", toolCalls(catalog, rounds, tasks)] as const,
   ].map(([name, operation]): [string, typeof operation] => [name, operation]);
   const info = implementationOf(options);
-  const capabilities = (): ServerCapabilities => offeredBy(catalog, options);
+  const capabilities = (): ServerCapabilities => ({
+    ...offeredBy(catalog, options),
+    ...extras?.capabilities,
+  });
   const legacy = new LegacyEra([...shared, ...legacyTaskOperations(tasks, pageSize)], {
     info,
     instructions,
@@ -188,7 +205,11 @@ function assemble(offered: Methods | Served, options: McpServerOptions): Parts {
     const { _meta } = (request.params ?? {}) as { _meta?: Readonly<Record<string, unknown>> };
     const isModern =
       incoming.origin.session === modernWire || _meta?.[MetaKey.ProtocolVersion] !== undefined;
-    return (isModern ? modern : legacy).handle(request, incoming);
+    const era = isModern ? modern : legacy;
+    const ready = extras?.prepare(request.method);
+    return ready === undefined
+      ? era.handle(request, incoming)
+      : ready.then(() => era.handle(request, incoming));
   };
   return { handle, info, catalog, changes, tasks };
 }

@@ -16,11 +16,16 @@ export type Operation = (
 
 export type Operations = ReadonlyMap<string, Operation>;
 
-/** What is known about the client that sent a request. */
-export interface Caller {
+/** What a client says of itself. */
+export interface ClientDescription {
   readonly revision: Revision;
   readonly capabilities: ClientCapabilities;
+  /** Its name and version; undefined if it did not send them. */
   readonly info: Implementation | undefined;
+}
+
+/** What is known about the client that sent a request. */
+export interface Caller extends ClientDescription {
   /** Least severe log messages that it wants; undefined means none. */
   readonly logLevel: LogLevel | undefined;
   /** Set in the legacy era. */

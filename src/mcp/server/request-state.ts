@@ -27,18 +27,31 @@ const hmac = { name: "HMAC", hash: "SHA-256" } as const;
  * request, the caller and an expiry time. It is not encrypted: its content came from the client itself.
  */
 export class RequestStates {
-  readonly #key: Promise<CryptoKey>;
+  readonly #secret: string | undefined;
+  #imported: Promise<CryptoKey> | undefined;
   readonly #clock: Clock;
   readonly #lifetimeMs: number;
 
   /** Processes that share a secret can read each other's states. */
   constructor(clock: Clock, lifetimeMs: number, secret?: string) {
     if (secret === "") throw new TypeError('"stateSecret" must not be empty');
-    const bytes =
-      secret === undefined ? crypto.getRandomValues(new Uint8Array(32)) : encoder.encode(secret);
-    this.#key = crypto.subtle.importKey("raw", bytes, hmac, false, ["sign", "verify"]);
+    this.#secret = secret;
     this.#clock = clock;
     this.#lifetimeMs = lifetimeMs;
+  }
+
+  /** Made with the first state: Workers have no random values before their first request. */
+  get #key(): Promise<CryptoKey> {
+    this.#imported ??= crypto.subtle.importKey(
+      "raw",
+      this.#secret === undefined
+        ? crypto.getRandomValues(new Uint8Array(32))
+        : encoder.encode(this.#secret),
+      hmac,
+      false,
+      ["sign", "verify"],
+    );
+    return this.#imported;
   }
 
   async write(answers: Sealed["answers"], binding: StateBinding): Promise<string> {

@@ -48,6 +48,8 @@ export interface Resource {
   readonly definition: StaticResource | TemplateResource;
   readonly name: string;
   readonly template: UriTemplate | undefined;
+  /** The name under which middleware sees it. @default `resources/` and its name */
+  readonly method?: string;
 }
 
 /**

@@ -115,7 +115,7 @@ const positional = "args";
 function inputOf(method: Method, toJsonSchema: ToJsonSchema | undefined): ToolInput {
   const { definition, parameters } = method;
   if (parameters !== undefined) return plainInput(parameters);
-  if (definition.params === undefined) return { schema: { type: "object" }, paramsOf: asSent };
+  if (definition.params === undefined) return { schema: closed({}), paramsOf: asSent };
   const { $schema, ...json } = jsonSchemaOf(
     definition.params,
     "input",
@@ -139,18 +139,25 @@ function inputOf(method: Method, toJsonSchema: ToJsonSchema | undefined): ToolIn
   };
 }
 
+/** An object without further members; strict clients reject a schema that does not say so. */
+function closed(
+  properties: Readonly<Record<string, JsonSchemaObject>>,
+  required: readonly string[] = [],
+): JsonSchemaObject {
+  return { type: "object", properties, required, additionalProperties: false };
+}
+
 function plainInput(parameters: ParameterNames): ToolInput {
   if (parameters.form === "unknown") return arrayInput(parameters.least);
   const { form, names, required } = parameters;
-  const schema: JsonSchemaObject = {
-    type: "object",
-    properties: Object.fromEntries(names.map((name) => [name, argumentSchema(parameters, name)])),
-    required,
-  };
+  const properties = Object.fromEntries(
+    names.map((name) => [name, argumentSchema(parameters, name)]),
+  );
   const known = form === "object" && parameters.others ? undefined : names;
-  const typeFault = typeFaultOf(schema);
+  const typeFault = typeFaultOf({ type: "object", properties });
   return {
-    schema,
+    schema:
+      known === undefined ? { type: "object", properties, required } : closed(properties, required),
     paramsOf:
       form === "object"
         ? asSent
@@ -165,7 +172,7 @@ function arrayInput(least: number): ToolInput {
   const required = least === 0 ? [] : names;
   const list = { type: "array", ...(least > 0 && { minItems: least }) };
   return {
-    schema: { type: "object", properties: { [positional]: list }, required },
+    schema: closed({ [positional]: list }, required),
     paramsOf: ({ [positional]: given = [] } = {}) => given as unknown[],
     faultOf: (args) => {
       const { [positional]: given = [] } = args;

@@ -1,4 +1,4 @@
-import { type MeterProvider, metrics as otelMetrics } from "@opentelemetry/api";
+import { type Histogram, type MeterProvider, metrics as otelMetrics } from "@opentelemetry/api";
 import type { Handle, Middleware } from "../../protocol/handle.ts";
 import type { Service } from "../../protocol/service.ts";
 import type { Answered } from "../../protocol/watch.ts";
@@ -32,6 +32,13 @@ export function metering(options: MeteringOptions = {}): Middleware {
   const advice = { explicitBucketBoundaries: [...durationBounds] };
   const answered = meter.createHistogram("rpc.server.call.duration", { unit: "s", advice });
   const called = meter.createHistogram("rpc.client.call.duration", { unit: "s", advice });
+  /** The histograms of protocols on top of JSON-RPC, by their names. */
+  const operations = new Map<string, Histogram>();
+  const operation = (name: string): Histogram => {
+    const histogram = operations.get(name) ?? meter.createHistogram(name, { unit: "s", advice });
+    operations.set(name, histogram);
+    return histogram;
+  };
   observe(metrics, options.meterProvider);
 
   const attributesOf = (method: string, code: number | string | undefined) => ({
@@ -52,6 +59,14 @@ export function metering(options: MeteringOptions = {}): Middleware {
         (durationMs, reply, thrown) => {
           const code = thrown?.code ?? reply?.error?.code;
           histogram.record(durationMs / 1000, attributesOf(request.method, code));
+          const { facts } = context;
+          if (facts === undefined) return;
+          const failure = code ?? facts.failureIn(reply?.result);
+          const end = side === "outgoing" ? "client" : "server";
+          operation(`${facts.protocol}.${end}.operation.duration`).record(durationMs / 1000, {
+            ...facts.labels,
+            ...(failure === undefined ? {} : { "error.type": `${failure}` }),
+          });
         },
       );
     };

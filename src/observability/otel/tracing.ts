@@ -11,7 +11,7 @@ import {
   type TracerProvider,
   trace,
 } from "@opentelemetry/api";
-import type { Context } from "../../protocol/context.ts";
+import type { CallFacts, Context } from "../../protocol/context.ts";
 import type { Handle, Middleware } from "../../protocol/handle.ts";
 import type { Outgoing } from "../../protocol/link.ts";
 import type { ErrorObject, MaybePromise, Reply, Request } from "../../protocol/message.ts";
@@ -108,7 +108,8 @@ class CallTracer {
 
   answer(request: Request, context: Context, next: Handle): ReturnType<Handle> {
     const parent = this.#extracted(request, context);
-    const span = this.#start(request, this.#known(request.method), SpanKind.SERVER, parent);
+    const method = this.#known(request.method);
+    const span = this.#start(request, method, SpanKind.SERVER, parent, context.facts);
     const { traceId } = span.spanContext();
     if (traceId === noTrace) return next(request, context);
     rememberTrace(context, traceId);
@@ -123,43 +124,51 @@ class CallTracer {
       this.#open.set(context, { span, items: 0 });
       return run();
     }
-    return settled(run, (_, reply) => this.#end(span, reply?.error));
+    return settled(run, (_, reply) => this.#settle(span, reply, context.facts));
   }
 
   call(request: Request, context: Context, next: Handle): ReturnType<Handle> {
-    return this.#out(request, (own, span) => {
+    const send = (own: Request, span?: Span): ReturnType<Handle> => {
       if (span !== undefined) {
         rememberTrace(context, span.spanContext().traceId);
         if (span.isRecording()) this.#countItems(context, span);
       }
       return next(own, context);
-    });
+    };
+    return this.#out(request, send, context.facts);
   }
 
   /** Sends a call in a client span. */
   #out<R extends MaybePromise<Reply | undefined>>(
     request: Request,
     send: (request: Request, span?: Span) => R,
+    facts?: CallFacts,
   ): R {
     const parent = otelContext.active();
-    const span = this.#start(request, request.method, SpanKind.CLIENT, parent);
+    const span = this.#start(request, request.method, SpanKind.CLIENT, parent, facts);
     if (span.spanContext().traceId === noTrace) return send(request);
     const active = trace.setSpan(parent, span);
-    const own = this.#injected(request, active, this.#carrier);
+    const own = this.#injected(request, active, facts === undefined ? this.#carrier : "meta");
     return settled(
       () => otelContext.with(active, () => send(own, span)),
       (_, reply, thrown) => {
         if (thrown !== undefined) this.#fail(span, `${thrown.code}`, thrown.message);
-        else this.#end(span, reply?.error);
+        else this.#settle(span, reply, facts);
       },
     ) as R;
   }
 
-  #start(request: Request, method: string, kind: SpanKind, parent: OtelContext): Span {
+  #start(
+    request: Request,
+    method: string,
+    kind: SpanKind,
+    parent: OtelContext,
+    facts: CallFacts | undefined,
+  ): Span {
     const known = callAttributes(request, method, this.#conventions);
-    const attributes = this.#attributes === undefined ? known : { ...known, ...this.#attributes };
+    const attributes = { ...known, ...facts?.attributes, ...this.#attributes };
     // Span names must be few, so unknown methods share one.
-    const name = method === otherMethod ? "jsonrpc" : method;
+    const name = facts?.name ?? (method === otherMethod ? "jsonrpc" : method);
     return this.#tracer.startSpan(name, { kind, attributes }, parent);
   }
 
@@ -170,27 +179,32 @@ class CallTracer {
     return otherMethod;
   }
 
-  #extracted(request: Request, { transport }: Context): OtelContext {
+  #extracted(request: Request, { transport, facts }: Context): OtelContext {
     const active = otelContext.active();
     // Skips reading headers if there is no propagator.
     if (propagation.fields().length === 0) return active;
     const came = traceContextOf(request, transport);
     if (came === undefined) return active;
     const { traceparent, tracestate } = came;
-    const carrier: Carrier = { traceparent, ...(tracestate === undefined ? {} : { tracestate }) };
+    const carrier: Carrier = {
+      traceparent,
+      ...(tracestate === undefined ? {} : { tracestate }),
+      ...(facts?.baggage === undefined ? {} : { baggage: facts.baggage }),
+    };
     return propagation.extract(active, carrier);
   }
 
   #injected(request: Request, active: OtelContext, place: "envelope" | "meta"): Request {
     const carrier: Carrier = {};
     propagation.inject(active, carrier);
-    const { traceparent, tracestate } = carrier;
+    const { traceparent, tracestate, baggage } = carrier;
     if (traceparent === undefined) return request;
     const said = { traceparent, ...(tracestate === undefined ? {} : { tracestate }) };
     const { params = {} } = request;
     if (place === "envelope" || Array.isArray(params)) return { ...request, ...said };
     const { _meta } = params as { _meta?: object };
-    return { ...request, params: { ...params, _meta: { ..._meta, ...said } } };
+    const carried = baggage === undefined ? said : { ...said, baggage };
+    return { ...request, params: { ...params, _meta: { ..._meta, ...carried } } };
   }
 
   #countItems(context: Context, span: Span): void {
@@ -208,6 +222,13 @@ class CallTracer {
   #item(span: Span, number: number, direction: "SENT" | "RECEIVED"): void {
     if (number > this.#maxItems) return;
     span.addEvent("rpc.message", { "rpc.message.type": direction, "rpc.message.id": number });
+  }
+
+  /** Ends a span with a reply, which may report a failure as its result. */
+  #settle(span: Span, reply: Reply | undefined, facts: CallFacts | undefined): void {
+    const failure = reply?.error === undefined ? facts?.failureIn(reply?.result) : undefined;
+    if (failure === undefined) this.#end(span, reply?.error);
+    else this.#fail(span, failure, "the result reports an error");
   }
 
   #end(span: Span, error: ErrorObject | undefined): void {

@@ -88,6 +88,7 @@ test("a plain function takes its arguments by the names in its text", async () =
     type: "object",
     properties: { a: {}, b: {} },
     required: ["a", "b"],
+    additionalProperties: false,
   });
   expect(tools.get("greet")?.inputSchema).toMatchObject({ properties: { name: {} } });
   expect(await callTool(server, "add", { b: 3, a: 2 })).toMatchObject({ content: [text("5")] });
@@ -125,6 +126,7 @@ test("an argument that a plain function does not have is refused, not dropped", 
     type: "object",
     properties: { args: { type: "array", minItems: 2 } },
     required: ["args"],
+    additionalProperties: false,
   });
   const refused: [name: string, args: object, why: string][] = [
     ["quoted", { a: 1, b: 2 }, 'there is no argument "b"'],

@@ -6,7 +6,7 @@ import { replyOf } from "../../../protocol/pair.ts";
 import { isEnvelope } from "../../../protocol/parse.ts";
 import { headerValue, namedBy } from "../../header-values.ts";
 import { MetaKey } from "../../meta-keys.ts";
-import { isHandshake } from "../handshake.ts";
+import { isHandshake, lostStatuses } from "../handshake.ts";
 
 /** A legacy session. */
 export interface HttpSession {
@@ -62,10 +62,31 @@ function refused(status: number, cause?: Error): WireError {
 }
 
 /** The server forgot the session and did not take the request, so it may be sent in a new one. */
-export function sessionLost(): WireError {
-  return new WireError("HTTP_STATUS", "the server no longer knows the session", {
-    status: 404,
-  });
+export class SessionLost extends WireError {
+  /** `cause` is the error that the server sent, if any. */
+  constructor(status: number, cause?: Error) {
+    const sentence = "the server no longer knows the session";
+    super("HTTP_STATUS", sentence, { status, ...(cause !== undefined && { cause }) });
+  }
+}
+
+/** Codes with which servers refuse a session; the SDKs answer an unknown one with 400 and -32000. */
+const sessionCodes: readonly number[] = [-32000, -32001];
+
+/** The loss of the session, if that is why a request that named one was refused. */
+export function sessionLossIn(
+  status: number,
+  text: string,
+  request: Request,
+): SessionLost | undefined {
+  if (!lostStatuses.includes(status)) return undefined;
+  const message = parseJson(text);
+  const error = isEnvelope(message) ? replyOf(message)?.error : undefined;
+  const isAnswer = isEnvelope(message) && request.id !== undefined && message.id === request.id;
+  // A 400 may also be about the message itself, and is then a reply to it.
+  const isOther =
+    status === 400 && isAnswer && error !== undefined && !sessionCodes.includes(error.code);
+  return isOther ? undefined : new SessionLost(status, error && RemoteError.from(error));
 }
 
 /** The endpoint does not support this transport. */

@@ -2,6 +2,7 @@ import { endedEarly, isEventStream, wireErrorOf } from "../../../http/client-exc
 import { EventStreamDecoder } from "../../../http/event-stream.ts";
 import type { Clock } from "../../../protocol/clock.ts";
 import { WireError } from "../../../protocol/errors.ts";
+import { reportedAs } from "../../../protocol/retry-rule.ts";
 import { pause } from "../pause.ts";
 import { type HttpResponse, type HttpSender, isSuccess } from "./http-sender.ts";
 
@@ -37,6 +38,8 @@ export async function* resumableEvents(
   sessionHeaders: () => Readonly<Record<string, string>>,
   signal: AbortSignal,
   { maxResumes = 5, clock }: ResumeOptions,
+  /** Called when the stream broke, and may be resumed. */
+  onLost: (lost: WireError) => void = () => {},
 ): AsyncGenerator<string, void, undefined> {
   let response = first;
   let lastId = "";
@@ -53,6 +56,7 @@ export async function* resumableEvents(
       lost = wireErrorOf(error);
     }
     if (signal.aborted || lost.code === "BAD_REPLY" || decoder.lastId === "") throw lost;
+    onLost(lost);
     failures = decoder.lastId === lastId ? failures + 1 : 1;
     lastId = decoder.lastId;
     retryMs = Math.max(decoder.retryMs ?? retryMs, leastRetryMs);
@@ -72,7 +76,8 @@ export async function* resumableEvents(
         lost = notResumed(response.status);
         if (response.status < 500) throw lost;
       } catch (error) {
-        lost = wireErrorOf(error);
+        // The server took the request, whatever keeps the client from resuming its stream.
+        lost = reportedAs("CONNECTION_LOST", wireErrorOf(error)) as WireError;
         if (lost.status !== undefined && lost.status < 500) throw lost;
       }
       failures++;

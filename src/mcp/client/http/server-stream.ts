@@ -1,5 +1,6 @@
 import { isEventStream, wireErrorOf } from "../../../http/client-exchange.ts";
 import type { Log } from "../../../protocol/log.ts";
+import { lostStatuses } from "../handshake.ts";
 import { longestRetryMs, pause } from "../pause.ts";
 import { type HttpSender, isSuccess } from "./http-sender.ts";
 import { type ResumeOptions, resumableEvents } from "./resumable-events.ts";
@@ -51,11 +52,11 @@ export class ServerStream {
         this.#responded.abort();
         if (!isSuccess(response) || !isEventStream(response.header("content-type"))) {
           await response.discard();
-          // A first 404 only means that there is no such stream; a later one that the session is gone. A later 409
+          // A first refusal only means that there is no such stream; a later one that the session is gone. A later 409
           // means that the server has not yet noticed the loss of the old stream.
           const isAgain = wasOpen || failures > 0;
           const isTaken = response.status === 409 && isAgain;
-          const isGone = response.status === 404 && isAgain;
+          const isGone = isAgain && lostStatuses.includes(response.status);
           if (isGone && !signal.aborted) forgotten();
           if (response.status < 500 && !isTaken) return;
         } else {

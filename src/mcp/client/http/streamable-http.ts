@@ -19,8 +19,9 @@ import {
   notMcp,
   refusedAnswer,
   revisionIn,
+  SessionLost,
   sessionHeaders,
-  sessionLost,
+  sessionLossIn,
 } from "./http-mapping.ts";
 import {
   type HttpResponse,
@@ -69,6 +70,8 @@ export class StreamableHttp implements McpLink {
   readonly #answers = new AnswersInFlight();
   /** Requests that await their reply, by id. */
   readonly #open = new BriefMap<unknown, Payload>();
+  /** Their callers. */
+  readonly #callers = new BriefMap<unknown, Outgoing>();
   readonly #inFlight: InFlightLimit;
   readonly #release: (() => unknown) | undefined;
   #session: HttpSession | undefined;
@@ -100,7 +103,13 @@ export class StreamableHttp implements McpLink {
   send(request: Request, outgoing: Outgoing): Promise<Reply | undefined> {
     if (this.#older !== undefined) return this.#older.send(request, outgoing);
     if (request.method === "initialize") return this.#initialize(request, outgoing);
-    return this.#inner.send(request, outgoing);
+    const sent = this.#inner.send(request, outgoing);
+    const { id } = request;
+    if (id === undefined) return sent;
+    this.#callers.set(id, outgoing);
+    const over = (): void => void this.#callers.take(id);
+    sent.then(over, over);
+    return sent;
   }
 
   sendBatch(
@@ -164,7 +173,7 @@ export class StreamableHttp implements McpLink {
   async #exchange(text: string, payload: Payload, beside: boolean): Promise<string | undefined> {
     const [request] = payload.requests as readonly [Request];
     // The session may have been lost while the request waited, and the next one not yet begun.
-    if (this.#session === undefined && belongsToSession(request)) throw sessionLost();
+    if (this.#session === undefined && belongsToSession(request)) throw new SessionLost(404);
     const controller = new AbortController();
     const cancel = (): void => {
       controller.abort();
@@ -210,7 +219,10 @@ export class StreamableHttp implements McpLink {
       const text = await (isRefused ? body.catch(() => "") : body);
       if (text !== "") this.#sender.tap?.(text, "received");
       if (isRefused) return refusedAnswer(status, text, payload.requests[0] as Request);
-      if (status === 404 && session?.id !== undefined) throw sessionLost();
+      if (session?.id !== undefined) {
+        const lost = sessionLossIn(status, text, payload.requests[0] as Request);
+        if (lost !== undefined) throw lost;
+      }
       const isBeginning = payload.requests[0]?.method === "initialize";
       if (isBeginning && (status === 404 || status === 405)) throw notMcp(status);
       return payload.expectsReply || status >= 300 ? replyText(status, text, payload) : undefined;
@@ -221,6 +233,7 @@ export class StreamableHttp implements McpLink {
       () => sessionHeaders(this.#session),
       signal,
       this.#options,
+      (lost) => this.#lost(payload, lost),
     );
     for await (const text of events) {
       this.#sender.tap?.(text, "received");
@@ -228,6 +241,19 @@ export class StreamableHttp implements McpLink {
       await this.#answers.room();
     }
     return undefined;
+  }
+
+  /** A caller whose time is up before a broken stream was resumed learns of the loss. */
+  #lost(payload: Payload, lost: WireError): void {
+    const [request] = payload.requests as readonly [Request];
+    const caller = this.#callers.take(request.id);
+    const inner = caller?.cancel;
+    if (caller === undefined || inner === undefined) return;
+    const cancel = (error: WireError): void => {
+      if (error.code === "TIMEOUT") error.cause ??= lost;
+      inner(error);
+    };
+    caller.cancel = cancel;
   }
 
   /** Handles a request or notification of the server; false for a reply. */

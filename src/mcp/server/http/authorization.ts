@@ -115,9 +115,14 @@ function same(one: string, other: string): boolean {
 }
 
 /** The path of the metadata of a resource. */
-export function metadataPath(resource: string): string {
+function metadataPath(resource: string): string {
   const { pathname } = new URL(resource);
   return `/.well-known/oauth-protected-resource${pathname === "/" ? "" : pathname}`;
+}
+
+/** Where clients look for it: those that do not know the path of the resource look at the root. */
+export function metadataPaths(resource: string): readonly string[] {
+  return [metadataPath(resource), "/.well-known/oauth-protected-resource"];
 }
 
 export function resourceMetadata(options: AuthorizationOptions): object {

@@ -1,7 +1,7 @@
 import { NodeMessage } from "../../../http/node-message.ts";
 import type { NodeHandler } from "../../../transports/http/node-handler.ts";
 import type { McpServer } from "../mcp-server.ts";
-import { metadataPath, resourceMetadata } from "./authorization.ts";
+import { metadataPaths, resourceMetadata } from "./authorization.ts";
 import { httpSseHandler } from "./http-sse.ts";
 import { McpEndpoint, type McpHttpOptions } from "./mcp-endpoint.ts";
 
@@ -42,9 +42,7 @@ export function mcpMounts(
       });
       response.end(metadata);
     };
-    // Clients that do not know the path of the resource look at the root.
-    mounts[metadataPath(authorization.resource)] = answer;
-    mounts["/.well-known/oauth-protected-resource"] = answer;
+    for (const each of metadataPaths(authorization.resource)) mounts[each] = answer;
   }
   return mounts;
 }

@@ -1,0 +1,209 @@
+import { upstreamFailure } from "../../gateway/failures.ts";
+import type { Clock, Timer } from "../../protocol/clock.ts";
+import { isRpcError, serverBusy, WireError } from "../../protocol/errors.ts";
+import type { Log } from "../../protocol/log.ts";
+import type { Implementation } from "../capabilities.ts";
+import type { NegotiationOptions } from "../client/handshake.ts";
+import type { Answering } from "../client/input.ts";
+import { longestRetryMs, retryMs } from "../client/pause.ts";
+import { type Subscription, subscribe } from "../client/subscription.ts";
+import type { McpWire } from "../client/wire.ts";
+import { errorOf, McpError } from "../errors.ts";
+import type { Catalog } from "../server/catalog.ts";
+import type { FeatureCall } from "../server/feature-call.ts";
+import type { Session } from "../server/session.ts";
+import type { HeldCalls, Relay, RelayedCall } from "./held-calls.ts";
+import type { Prefix } from "./names.ts";
+import { UpstreamClient } from "./upstream-client.ts";
+import { featuresOf, noFeatures } from "./upstream-features.ts";
+
+export interface UpstreamSettings {
+  readonly name: string;
+  readonly wire: McpWire;
+  readonly prefix: Prefix;
+  /** Whether each session has a connection of its own. */
+  readonly perSession: boolean;
+  readonly maxConnections: number;
+  readonly era: NegotiationOptions["era"];
+}
+
+/** What all servers behind a gateway share. */
+export interface UpstreamSurroundings {
+  readonly info: Implementation;
+  readonly log: Log;
+  readonly clock: Clock;
+  readonly catalog: Catalog;
+  readonly held: HeldCalls;
+}
+
+/** Passes one request on to the server. */
+export type Forward = (
+  client: UpstreamClient,
+  relayed: RelayedCall,
+  input: Answering,
+) => Promise<object>;
+
+/** How long a server may take to come back before its tools disappear. */
+const graceMs = 2_000;
+
+/** One server behind a gateway. It is started when a client first asks, and again when it is lost. */
+export class Upstream {
+  readonly name: string;
+  readonly prefix: Prefix;
+  readonly #settings: UpstreamSettings;
+  readonly #around: UpstreamSurroundings;
+  readonly #sessions = new Map<Session, UpstreamClient>();
+  #shared: UpstreamClient | undefined;
+  #started: Promise<void> | undefined;
+  #loading: Promise<void> | undefined;
+  #isStale = false;
+  #changes: Promise<Subscription> | undefined;
+  #retry: Timer | undefined;
+  #delayMs = retryMs;
+  #closed = false;
+
+  constructor(settings: UpstreamSettings, around: UpstreamSurroundings) {
+    this.name = settings.name;
+    this.prefix = settings.prefix;
+    this.#settings = settings;
+    this.#around = around;
+  }
+
+  /** Resolves when what the server has is in the catalog, or it is known not to be available. */
+  start(): Promise<void> {
+    this.#started ??= this.refresh();
+    return this.#started;
+  }
+
+  /** Reads again what the server has. */
+  refresh(): Promise<void> {
+    this.#isStale = true;
+    this.#loading ??= this.#load().finally(() => {
+      this.#loading = undefined;
+    });
+    return this.#loading;
+  }
+
+  /** Runs one request of a client; throws the error for that client. */
+  async forward(call: FeatureCall, forward: Forward): Promise<object> {
+    const run: Relay = async (relayed) => {
+      const client = this.#clientOf(call.caller.session);
+      return client.run(relayed, (each, input) => forward(client, each, input));
+    };
+    try {
+      const { rounds } = call;
+      return await (rounds === undefined
+        ? run({ signal: call.signal, call, ask: (request) => call.ask(request) })
+        : this.#around.held.run(call, rounds, run));
+    } catch (error) {
+      // It may have been lost for good, and then what it had disappears.
+      if (error instanceof WireError && !call.signal.aborted) void this.refresh();
+      throw failureOf(error);
+    }
+  }
+
+  /** Watches a resource, by its own URI, until `changed` returns false. */
+  async watch(uri: string, changed: () => boolean): Promise<void> {
+    const { protocol } = this.#lister();
+    const watching = await subscribe(protocol, { uris: [uri] }, (change) => {
+      const isWatched = change.kind === "resource" || change.kind === "gap";
+      if (isWatched && !changed()) void watching.close();
+    });
+  }
+
+  rootsChanged(session: Session): void {
+    const { protocol } = this.#sessions.get(session) ?? {};
+    if (protocol?.server?.era !== "legacy") return;
+    protocol.notify("notifications/roots/list_changed").catch(() => {});
+  }
+
+  sessionEnded(session: Session): void {
+    const client = this.#sessions.get(session);
+    this.#sessions.delete(session);
+    void client?.close();
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    this.#retry?.cancel();
+    const clients = [...this.#sessions.values(), ...(this.#shared ? [this.#shared] : [])];
+    this.#sessions.clear();
+    await Promise.all(clients.map((client) => client.close()));
+  }
+
+  async #load(): Promise<void> {
+    this.#retry?.cancel();
+    while (this.#isStale && !this.#closed) {
+      this.#isStale = false;
+      await this.#loadOnce();
+    }
+  }
+
+  async #loadOnce(): Promise<void> {
+    const { catalog, clock, log } = this.#around;
+    const disappear = (): void => catalog.setGroup(this.name, noFeatures);
+    const late = clock.after(graceMs, disappear);
+    try {
+      const client = this.#lister();
+      catalog.setGroup(this.name, await featuresOf(this, client, log));
+      this.#delayMs = retryMs;
+      this.#listen(client);
+    } catch (error) {
+      if (this.#closed) return;
+      log.warn({ err: error, server: this.name }, "an MCP server behind the gateway is down");
+      disappear();
+      this.#retry = clock.after(this.#delayMs, () => void this.refresh());
+      this.#delayMs = Math.min(2 * this.#delayMs, longestRetryMs);
+    } finally {
+      late.cancel();
+    }
+  }
+
+  /** Follows the changes of its lists. */
+  #listen({ protocol }: UpstreamClient): void {
+    this.#changes ??= subscribe(protocol, { tools: true, prompts: true, resources: true }, () => {
+      void this.refresh();
+    });
+    const over = (): void => {
+      this.#changes = undefined;
+    };
+    // A server without such a subscription is asked again only after it was lost.
+    this.#changes.then(
+      ({ closed }) => closed.then(over),
+      () => {},
+    );
+  }
+
+  /** The client that lists, and that all sessions share unless each has its own. */
+  #lister(): UpstreamClient {
+    if (this.#shared === undefined) {
+      this.#shared = this.#client(undefined);
+      this.#shared.protocol.onLost(() => void this.refresh());
+    }
+    return this.#shared;
+  }
+
+  #clientOf(session: Session | undefined): UpstreamClient {
+    const { perSession, maxConnections } = this.#settings;
+    if (!perSession || session === undefined) return this.#lister();
+    const known = this.#sessions.get(session);
+    if (known !== undefined) return known;
+    if (this.#sessions.size >= maxConnections) throw errorOf(serverBusy);
+    const client = this.#client(session);
+    this.#sessions.set(session, client);
+    return client;
+  }
+
+  #client(session: Session | undefined): UpstreamClient {
+    const { info, log, clock } = this.#around;
+    const { wire, era } = this.#settings;
+    return new UpstreamClient(wire, { info, log, clock, session, era });
+  }
+}
+
+/** The error for the client: that of the server as it is, or that the server did not answer. */
+function failureOf(error: unknown): McpError {
+  if (error instanceof McpError) return error;
+  const { code, message, data } = isRpcError(error) ? error : upstreamFailure(error);
+  return new McpError(code, message, data, { cause: error });
+}

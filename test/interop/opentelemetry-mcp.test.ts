@@ -1,0 +1,173 @@
+import { context, propagation, SpanStatusCode, trace } from "@opentelemetry/api";
+import { OTLPTraceExporter } from "@opentelemetry/exporter-trace-otlp-http";
+import {
+  AggregationTemporality,
+  InMemoryMetricExporter,
+  MeterProvider,
+  PeriodicExportingMetricReader,
+} from "@opentelemetry/sdk-metrics";
+import {
+  BasicTracerProvider,
+  InMemorySpanExporter,
+  NodeTracerProvider,
+  SimpleSpanProcessor,
+} from "@opentelemetry/sdk-trace-node";
+import { silentLog } from "callwire";
+import { type McpServer, mcpServer, prompt, resource, tool } from "callwire/mcp";
+import { type McpClient, mcpClient, mcpMemoryLink } from "callwire/mcp/client";
+import { metering, tracing } from "callwire/observability/otel";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { describeWith } from "../services.ts";
+import { OtlpReceiver, type ReceivedSpan } from "./otlp-receiver.ts";
+
+const info = { name: "test", version: "1.0.0", log: silentLog };
+
+type Use = NonNullable<Parameters<typeof mcpServer>[1]["use"]>;
+
+let baggage: string | undefined;
+
+function both(use: Use): [McpServer, McpClient] {
+  const server = mcpServer(
+    {
+      math: { add: (a: number, b: number) => a + b },
+      fail: tool({}, () => ({ content: [], isError: true })),
+      carried: tool({}, () => {
+        baggage = propagation.getActiveBaggage()?.getEntry("user.id")?.value;
+        return "";
+      }),
+    },
+    {
+      ...info,
+      use,
+      prompts: { greet: prompt({}, () => "Hello") },
+      resources: [resource({ uri: "note://1", name: "one", read: () => "first" })],
+    },
+  );
+  return [server, mcpClient(mcpMemoryLink(server), { ...info, use })];
+}
+
+/** The type of an observation, as LangFuse chooses it. */
+function langfuseType({ attributes }: Pick<ReceivedSpan, "attributes">): string {
+  const isTool =
+    attributes["gen_ai.operation.name"] === "execute_tool" ||
+    attributes["gen_ai.tool.name"] !== undefined;
+  return isTool ? "TOOL" : "SPAN";
+}
+
+describeWith(["npm peers"], "OpenTelemetry for MCP", () => {
+  beforeEach(() => {
+    new NodeTracerProvider().register();
+  });
+
+  afterEach(() => {
+    context.disable();
+    propagation.disable();
+    trace.disable();
+  });
+
+  test("spans have the names and attributes of the conventions, on both sides of one trace", async () => {
+    const exporter = new InMemorySpanExporter();
+    const tracerProvider = new BasicTracerProvider({
+      spanProcessors: [new SimpleSpanProcessor(exporter)],
+    });
+    const [, client] = both([tracing({ tracerProvider })]);
+    await client.connect();
+    await client.callTool("math_add", { a: 1, b: 2 });
+    await client.getPrompt("greet");
+    await client.readResource("note://1");
+    await client.close();
+    const named = (name: string) =>
+      exporter.getFinishedSpans().filter((span) => span.name === name);
+    const [answered, called] = named("tools/call math_add");
+    const common = {
+      "mcp.method.name": "tools/call",
+      "mcp.protocol.version": "2026-07-28",
+      "gen_ai.tool.name": "math_add",
+      "gen_ai.operation.name": "execute_tool",
+      "jsonrpc.request.id": expect.any(String),
+    };
+    expect(called?.attributes).toMatchObject(common);
+    expect(answered?.attributes).toMatchObject(common);
+    expect(answered?.parentSpanContext?.spanId).toBe(called?.spanContext().spanId);
+    expect(named("prompts/get greet")[0]?.attributes).toMatchObject({
+      "gen_ai.prompt.name": "greet",
+    });
+    expect(named("resources/read")[0]?.attributes).toMatchObject({
+      "mcp.resource.uri": "note://1",
+    });
+  });
+
+  test("a result that is an error is a failed span on both sides", async () => {
+    const exporter = new InMemorySpanExporter();
+    const tracerProvider = new BasicTracerProvider({
+      spanProcessors: [new SimpleSpanProcessor(exporter)],
+    });
+    const [, client] = both([tracing({ tracerProvider })]);
+    await client.callTool("fail");
+    await client.close();
+    const failed = exporter.getFinishedSpans().filter(({ name }) => name === "tools/call fail");
+    expect(failed).toHaveLength(2);
+    for (const { status, attributes } of failed) {
+      expect(status.code).toBe(SpanStatusCode.ERROR);
+      expect(attributes["error.type"]).toBe("tool_error");
+    }
+  });
+
+  test("baggage travels to the handler", async () => {
+    const tracerProvider = new BasicTracerProvider();
+    const [, client] = both([tracing({ tracerProvider })]);
+    const carried = propagation.createBaggage({ "user.id": { value: "ada" } });
+    await context.with(propagation.setBaggage(context.active(), carried), () =>
+      client.callTool("carried"),
+    );
+    await client.close();
+    expect(baggage).toBe("ada");
+  });
+
+  test("LangFuse takes calls of tools for tools", async () => {
+    await using receiver = new OtlpReceiver();
+    const exporter = new OTLPTraceExporter({ url: await receiver.listen() });
+    const tracerProvider = new BasicTracerProvider({
+      spanProcessors: [new SimpleSpanProcessor(exporter)],
+    });
+    const [, client] = both([tracing({ tracerProvider })]);
+    await client.callTool("math_add", { a: 1, b: 2 });
+    await client.getPrompt("greet");
+    await client.close();
+    await tracerProvider.shutdown();
+    const types = (name: string): string[] =>
+      receiver.spans.filter((span) => span.name === name).map(langfuseType);
+    expect(types("tools/call math_add")).toEqual(["TOOL", "TOOL"]);
+    expect(types("prompts/get greet")).toEqual(["SPAN", "SPAN"]);
+  });
+
+  test("durations are histograms by the names of the conventions", async () => {
+    const memory = new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE);
+    const reader = new PeriodicExportingMetricReader({
+      exporter: memory,
+      exportIntervalMillis: 2 ** 31 - 1,
+    });
+    const meterProvider = new MeterProvider({ readers: [reader] });
+    const [, client] = both([metering({ meterProvider })]);
+    await client.callTool("math_add", { a: 1, b: 2 });
+    await client.callTool("fail");
+    await client.close();
+    await meterProvider.forceFlush();
+    const metrics = memory
+      .getMetrics()
+      .flatMap(({ scopeMetrics }) => scopeMetrics.flatMap((scope) => scope.metrics));
+    for (const side of ["server", "client"]) {
+      const found = metrics.find(
+        ({ descriptor }) => descriptor.name === `mcp.${side}.operation.duration`,
+      );
+      const attributes = found?.dataPoints.map((point) => point.attributes);
+      expect(attributes).toEqual(
+        expect.arrayContaining([
+          expect.objectContaining({ "gen_ai.tool.name": "math_add" }),
+          expect.objectContaining({ "gen_ai.tool.name": "fail", "error.type": "tool_error" }),
+        ]),
+      );
+    }
+    await meterProvider.shutdown();
+  });
+});

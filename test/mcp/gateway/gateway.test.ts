@@ -1,0 +1,320 @@
+import { type Middleware, RpcError, silentLog } from "callwire";
+import { memoryChannels } from "callwire/connection";
+import {
+  McpError,
+  type McpServer,
+  mcpGateway,
+  mcpServer,
+  prompt,
+  resource,
+  serveMcpChannel,
+  tool,
+} from "callwire/mcp";
+import {
+  type McpClient,
+  type McpClientOptions,
+  mcpChannelLink,
+  mcpClient,
+  mcpMemoryLink,
+} from "callwire/mcp/client";
+import { FakeClock } from "callwire/testing";
+import { describe, expect, test } from "vitest";
+import { whileTimePasses } from "../../passing-time.ts";
+
+const info = { name: "test", version: "1.0.0", log: silentLog };
+
+function clientOf(server: McpServer, options: Partial<McpClientOptions> = {}): McpClient {
+  return mcpClient(mcpMemoryLink(server), { ...info, ...options });
+}
+
+/** A promise, and what resolves it. */
+function signal<T = void>(): { readonly given: Promise<T>; give(value: T): void } {
+  let give: (value: T) => void = () => {};
+  const given = new Promise<T>((resolve) => {
+    give = resolve;
+  });
+  return { given, give };
+}
+
+/** A server with something of everything. */
+function everything(): McpServer {
+  return mcpServer(
+    {
+      add: (a: number, b: number) => a + b,
+      link: tool({}, () => [
+        { type: "resource_link", uri: "note://7", name: "seven" },
+        { type: "resource", resource: { uri: "note://8", text: "eight" } },
+      ]),
+      fail: tool({}, () => {
+        throw new RpcError(1001, "Out of paper", { tray: 2 });
+      }),
+      refuse: tool({}, () => {
+        throw new McpError(-32042, "Pay first", { elicitations: [] });
+      }),
+      ask: tool({}, async (_, call) => {
+        call.progress({ progress: 1, total: 2 });
+        const form = { type: "object", properties: { name: { type: "string" } } } as const;
+        const first = await call.elicit("Name?", form, { key: "name" });
+        const second = await call.sample({ messages: [], maxTokens: 10 }, { key: "model" });
+        const roots = await call.roots({ key: "roots" });
+        return JSON.stringify([first.content, second.model, roots]);
+      }),
+      long: tool({ task: "optional" }, async () => "done"),
+    },
+    {
+      ...info,
+      prompts: {
+        greet: prompt(
+          {
+            arguments: [{ name: "who", required: true }],
+            complete: { who: (typed) => [`${typed}da`] },
+          },
+          ({ who }) => `Greet ${who}`,
+        ),
+      },
+      resources: [
+        resource({ uri: "note://1", name: "one", mimeType: "text/plain", read: () => "first" }),
+        resource({ uriTemplate: "note://{id}", name: "note", read: ({ id }) => `note ${id}` }),
+      ],
+    },
+  );
+}
+
+const answers: Partial<McpClientOptions> = {
+  elicitForm: () => ({ action: "accept", content: { name: "Ada" } }),
+  sample: () => ({ role: "assistant", content: { type: "text", text: "" }, model: "m1" }),
+  roots: [{ uri: "file:///work" }],
+};
+
+const eras = ["legacy", "modern"] as const;
+
+describe.each(eras)("a client of the %s era", (near) => {
+  describe.each(eras)("through a gateway to a server of the %s era", (far) => {
+    const through = (): McpServer =>
+      mcpGateway(
+        {
+          notes: { link: mcpMemoryLink(everything()), era: far },
+          own: { double: (n: number) => 2 * n },
+        },
+        info,
+      );
+
+    test("sees all lists, each name with the name of its server before it", async () => {
+      await using client = clientOf(through(), { era: near });
+      const names = (await client.tools().all()).map(({ name }) => name);
+      expect(names).toEqual(
+        expect.arrayContaining(["own_double", "notes_add", "notes_link", "notes_fail"]),
+      );
+      expect((await client.prompts().all())[0]).toMatchObject({ name: "notes_greet" });
+      expect((await client.resources().all())[0]).toMatchObject({ uri: "notes+note://1" });
+      expect((await client.resourceTemplates().all())[0]).toMatchObject({
+        uriTemplate: "notes+note://{id}",
+      });
+    });
+
+    test("calls tools, gets prompts, reads resources and completes", async () => {
+      await using client = clientOf(through(), { era: near });
+      const texts = async (name: string, args: object): Promise<unknown> =>
+        (await client.callTool(name, { ...args })).content[0];
+      expect(await texts("own_double", { n: 4 })).toMatchObject({ text: "8" });
+      expect(await texts("notes_add", { a: 2, b: 3 })).toMatchObject({ text: "5" });
+      expect((await client.getPrompt("notes_greet", { who: "Ada" })).messages).toMatchObject([
+        { content: { text: "Greet Ada" } },
+      ]);
+      const ref = { type: "ref/prompt", name: "notes_greet" } as const;
+      expect((await client.complete(ref, { name: "who", value: "A" })).values).toEqual(["Ada"]);
+      expect((await client.readResource("notes+note://1")).contents).toMatchObject([
+        { uri: "notes+note://1", text: "first" },
+      ]);
+      expect((await client.readResource("notes+note://5")).contents).toMatchObject([
+        { uri: "notes+note://5", text: "note 5" },
+      ]);
+    });
+
+    test("can read what the result of a tool names", async () => {
+      await using client = clientOf(through(), { era: near });
+      const { content } = await client.callTool("notes_link");
+      expect(content).toMatchObject([
+        { uri: "notes+note://7" },
+        { resource: { uri: "notes+note://8" } },
+      ]);
+      expect((await client.readResource("notes+note://7")).contents).toHaveLength(1);
+    });
+
+    test("gets errors as the server sent them", async () => {
+      await using client = clientOf(through(), { era: near });
+      expect(await client.callTool("notes_fail")).toMatchObject({
+        isError: true,
+        _meta: { "callwire/error": { code: 1001, data: { tray: 2 } } },
+      });
+      await expect(client.callTool("notes_refuse")).rejects.toMatchObject({
+        code: -32042,
+        message: "Pay first",
+      });
+      await expect(client.callTool("notes_nothing")).rejects.toMatchObject({ code: -32602 });
+    });
+
+    test("answers the questions of the server, and hears of its progress", async () => {
+      await using client = clientOf(through(), { era: near, ...answers });
+      const seen: unknown[] = [];
+      const onProgress = (value: unknown) => seen.push(value);
+      const { content } = await client.callTool("notes_ask", {}, { onProgress });
+      expect(content).toEqual([
+        { type: "text", text: JSON.stringify([{ name: "Ada" }, "m1", [{ uri: "file:///work" }]]) },
+      ]);
+      expect(seen[0]).toMatchObject({ progress: 1, total: 2 });
+    });
+
+    test("is told which capability a question needs", async () => {
+      await using client = clientOf(through(), { era: near });
+      const outcome = await client.callTool("notes_ask").catch((error: unknown) => error);
+      // A legacy server gets the error as the answer to its request, and decides itself what it means.
+      if (far === "legacy") expect(outcome).toMatchObject({ isError: true });
+      else expect(JSON.stringify(outcome)).toContain("-32021");
+    });
+
+    test("runs tools as tasks", async () => {
+      await using client = clientOf(through(), { era: near });
+      await client.tools().all();
+      const result = await client.callTool("notes_long", {}, { task: {} });
+      expect(result.content).toMatchObject([{ text: "done" }]);
+    });
+
+    test("cancels a call at the server", async () => {
+      const begun = signal();
+      const cancelled = signal();
+      const server = mcpServer(
+        {
+          wait: tool({}, async (_, call) => {
+            call.signal.addEventListener("abort", () => cancelled.give());
+            begun.give();
+            await cancelled.given;
+            return "";
+          }),
+        },
+        info,
+      );
+      const gateway = mcpGateway({ slow: { link: mcpMemoryLink(server), era: far } }, info);
+      await using client = clientOf(gateway, { era: near });
+      const controller = new AbortController();
+      const call = client.callTool("slow_wait", {}, { signal: controller.signal });
+      await begun.given;
+      controller.abort();
+      await expect(call).rejects.toMatchObject({ code: "ABORTED" });
+      await cancelled.given;
+    });
+
+    test("hears that a list and a resource changed", async () => {
+      const server = everything();
+      const gateway = mcpGateway({ notes: { link: mcpMemoryLink(server), era: far } }, info);
+      await using client = clientOf(gateway, { era: near });
+      await client.tools().all();
+      const listed = signal();
+      const updated = signal<string>();
+      await using _ = await client.subscribe(
+        { tools: true, uris: ["notes+note://1"] },
+        (change) => {
+          if (change.kind === "tools") listed.give();
+          if (change.kind === "resource") updated.give(change.uri);
+        },
+      );
+      server.catalog.addMethods({ late: () => 1 });
+      await listed.given;
+      expect((await client.tools().all()).map(({ name }) => name)).toContain("notes_late");
+      server.resourceUpdated("note://1");
+      expect(await updated.given).toBe("notes+note://1");
+    });
+  });
+});
+
+test("middleware sees each tool under the name of its server, and hides what it may not show", async () => {
+  const seen: string[] = [];
+  const audit: Middleware = Object.assign(
+    ((next) => (request, context) => {
+      seen.push(request.method);
+      return next(request, context);
+    }) satisfies Middleware,
+    { visible: (method: string) => method !== "notes/fail" },
+  );
+  const gateway = mcpGateway({ notes: everything() }, { ...info, use: [audit] });
+  await using client = clientOf(gateway);
+  expect((await client.tools().all()).map(({ name }) => name)).not.toContain("notes_fail");
+  await client.callTool("notes_add", { a: 1, b: 2 });
+  await client.readResource("notes+note://1");
+  expect(seen).toEqual(["notes/add", "resources/notes+note://1"]);
+});
+
+test("a server without a prefix keeps its names", async () => {
+  const gateway = mcpGateway({ notes: { link: mcpMemoryLink(everything()), prefix: "" } }, info);
+  await using client = clientOf(gateway);
+  expect((await client.tools().all()).map(({ name }) => name)).toContain("add");
+  expect((await client.readResource("note://1")).contents).toMatchObject([{ uri: "note://1" }]);
+});
+
+test("two servers with the same prefix are refused", () => {
+  const parts = { my_notes: everything(), "my-notes": everything() };
+  expect(() => mcpGateway(parts, info)).toThrow(/prefix/);
+});
+
+test("if one server is down, only its tools are missing, and they come back with it", async () => {
+  const clock = new FakeClock();
+  let isUp = false;
+  const server = everything();
+  const flaky = mcpChannelLink(
+    () => {
+      if (!isUp) throw new Error("down");
+      const [near, far] = memoryChannels();
+      serveMcpChannel(server, far);
+      return near;
+    },
+    { reconnect: { clock } },
+  );
+  const gateway = mcpGateway({ flaky, own: { double: (n: number) => 2 * n } }, { ...info, clock });
+  await using client = clientOf(gateway, { era: "legacy" });
+  const back = signal();
+  await using _ = await client.subscribe({ tools: true }, () => back.give());
+  expect((await client.tools().all()).map(({ name }) => name)).toEqual(["own_double"]);
+  isUp = true;
+  await whileTimePasses(clock, 500, back.given);
+  expect((await client.tools().all()).map(({ name }) => name)).toContain("flaky_add");
+});
+
+test("servers start with the first client, not with the gateway", async () => {
+  let starts = 0;
+  const link = mcpChannelLink(() => {
+    starts++;
+    const [near, far] = memoryChannels();
+    serveMcpChannel(everything(), far);
+    return near;
+  });
+  const gateway = mcpGateway({ notes: link }, info);
+  expect(starts).toBe(0);
+  await using client = clientOf(gateway);
+  await client.tools().all();
+  expect(starts).toBe(1);
+  await gateway.close();
+});
+
+test("a session may have a connection of its own, which ends with it", async () => {
+  const closed: Promise<unknown>[] = [];
+  const link = mcpChannelLink(
+    () => {
+      const [near, far] = memoryChannels();
+      closed.push(serveMcpChannel(everything(), far).closed);
+      return near;
+    },
+    { reconnect: false },
+  );
+  const gateway = mcpGateway({ notes: { link, per: "session", maxConnections: 2 } }, info);
+  const one = clientOf(gateway, { era: "legacy", ...answers });
+  const two = clientOf(gateway, { era: "legacy", ...answers });
+  const three = clientOf(gateway, { era: "legacy" });
+  await Promise.all([one.callTool("notes_ask"), two.callTool("notes_ask")]);
+  // One more lists what the server has.
+  expect(closed).toHaveLength(3);
+  await expect(three.callTool("notes_add", { a: 1, b: 2 })).rejects.toMatchObject({ code: -32005 });
+  await one.close();
+  await Promise.race(closed.slice(1));
+  await three.callTool("notes_add", { a: 1, b: 2 });
+  await Promise.all([two.close(), three.close(), gateway.close()]);
+});
