@@ -67,6 +67,7 @@ const services = [
   program("nats-server"),
   program("redis-server"),
   program("prometheus"),
+  program("golang-go", "go"),
   program("iproute2", "ip"),
   {
     name: "pylsp-jsonrpc",

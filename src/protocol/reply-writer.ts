@@ -7,22 +7,39 @@ import type { Log } from "./log.ts";
 import type { ErrorObject, Reply } from "./message.ts";
 import type { Origin } from "./origin.ts";
 import { type BatchText, type Envelope, isUnsafe, numberAsWritten, type Version } from "./parse.ts";
-import { errorText, idText, resultText, returnedText } from "./serialize.ts";
+import {
+  type DataLost,
+  errorText,
+  idText,
+  resultText,
+  returnedText,
+  stringErrorText,
+} from "./serialize.ts";
 import type { WatchedMessage } from "./watch.ts";
+
+export interface WriterSettings {
+  readonly limits: Limits;
+  readonly disclose?: Disclose | undefined;
+  readonly log: Log;
+  /** Whether errors in 1.0 are strings. */
+  readonly stringErrors?: boolean;
+}
 
 /** Serializes replies, within the limits. */
 export class ReplyWriter {
   readonly #limits: Limits;
+  readonly #stringErrors: boolean;
   /** The id in replies to messages without a readable id. */
   readonly #noId: string | undefined;
   readonly #disclose: Disclose | undefined;
   readonly #log: Log;
 
-  constructor(limits: Limits, noId: string | undefined, disclose: Disclose | undefined, log: Log) {
-    this.#disclose = disclose;
-    this.#limits = limits;
+  constructor(settings: WriterSettings, noId: string | undefined) {
+    this.#disclose = settings.disclose;
+    this.#limits = settings.limits;
+    this.#stringErrors = settings.stringErrors === true;
     this.#noId = noId;
-    this.#log = log;
+    this.#log = settings.log;
   }
 
   /** Serializes the outcome of a handler; returns undefined for a notification. */
@@ -88,7 +105,7 @@ export class ReplyWriter {
     if (batch === undefined) origin.lastError = error;
     else batch.refusal.add(error);
     if (watched !== undefined) watched.error = error;
-    const written = errorText(version, id, error, (thrown) => {
+    const written = this.#errorText(version, id, error, (thrown) => {
       this.#log.warn(
         { err: thrown, code: error.code },
         "dropped the data of an error that cannot be serialized as JSON",
@@ -96,7 +113,13 @@ export class ReplyWriter {
     });
     return written.length <= this.#limits.maxReplyLength
       ? written
-      : errorText(version, id, this.#replyTooLarge());
+      : this.#errorText(version, id, this.#replyTooLarge());
+  }
+
+  #errorText(version: Version, id: string, error: ErrorObject, lost?: DataLost): string {
+    return version === "1.0" && this.#stringErrors
+      ? stringErrorText(id, error, lost)
+      : errorText(version, id, error, lost);
   }
 
   /** Rejects a message that is not a request, under its id if that can be read. */

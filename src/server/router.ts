@@ -215,7 +215,7 @@ function withParams(schema: Schema, entry: Method, invoke: Invoke): Run {
   const check = paramsCheck(schema, entry.definition.positional);
   return (params, context) => {
     try {
-      const checked = check(params);
+      const checked = check(params, isVersion1(context));
       if (checked instanceof Promise) return afterCheck(checked, context, invoke);
       return checked.issues === undefined
         ? invoke(checked.value, context)
@@ -224,6 +224,10 @@ function withParams(schema: Schema, entry: Method, invoke: Invoke): Run {
       return caught(thrown, context);
     }
   };
+}
+
+function isVersion1({ incoming }: Context): boolean {
+  return incoming !== undefined && incoming.request.jsonrpc === undefined;
 }
 
 async function afterCheck(
