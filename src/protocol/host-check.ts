@@ -48,8 +48,7 @@ export class HostCheck {
   /** Why a request is refused, or undefined. */
   refusal({ host, origin, site }: RequestSource): string | undefined {
     if (host !== this.#passed || host === undefined) {
-      if (!this.#knows(host))
-        return "the Host header does not name this server; see the option hosts";
+      if (!this.#knows(host)) return unknownHost(host);
       this.#passed = host;
     }
     if (origin === undefined) {
@@ -75,6 +74,13 @@ export class HostCheck {
     const name = host.toLowerCase();
     return this.#hosts.has(name) || this.#hosts.has(name.replace(/:\d{1,5}$/, ""));
   }
+}
+
+const longestHost = 100;
+
+function unknownHost(host = ""): string {
+  const name = host.slice(0, longestHost);
+  return `the Host header ${JSON.stringify(name)} does not name this server; add it to the option hosts (--hosts)`;
 }
 
 /** An origin header can hold any string; if the function throws, the origin is not listed. */
