@@ -35,7 +35,7 @@ describeWith(["playwright", "chromium"], "the playground by keyboard", () => {
     await page.getByRole("radio", { name: "WebSocket" }).check();
     await page.keyboard.press("/");
     expect(await page.evaluate(focused)).toBe("Search methods");
-    expect(await page.getByRole("searchbox").inputValue()).toBe("");
+    expect(await page.getByRole("searchbox", { name: "Search methods" }).inputValue()).toBe("");
   });
 
   test("a link skips the methods, and the methods are one tab stop", async () => {
@@ -45,7 +45,7 @@ describeWith(["playwright", "chromium"], "the playground by keyboard", () => {
     expect(await page.evaluate("document.activeElement?.textContent")).toBe("Skip to the call");
     await page.keyboard.press("Enter");
     await page.waitForFunction("document.activeElement?.id === 'call'");
-    await page.getByRole("searchbox").focus();
+    await page.getByRole("searchbox", { name: "Search methods" }).focus();
     await page.keyboard.press("Tab");
     expect(await page.evaluate("document.activeElement?.className")).toContain("method");
     await page.keyboard.press("End");
