@@ -88,6 +88,7 @@ const services = [
         );
     },
   },
+  program("golang-go", "go"),
   program("iproute2", "ip"),
   {
     name: "pylsp-jsonrpc",

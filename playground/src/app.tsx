@@ -4,10 +4,29 @@ import { Header } from "./components/header.tsx";
 import { MethodsPanel } from "./components/methods-panel.tsx";
 import { PaneSwitch } from "./components/pane-switch.tsx";
 import { ToolsPanel } from "./components/tools-panel.tsx";
+import { pane } from "./state/view.ts";
+
+/** Past the methods, of which there may be hundreds, to the call. */
+function SkipLink() {
+  return (
+    <button
+      type="button"
+      class="skip"
+      onClick={() => {
+        pane.value = "call";
+        // The panel is not in sight before the next frame on a narrow screen.
+        requestAnimationFrame(() => document.getElementById("call")?.focus());
+      }}
+    >
+      Skip to the call
+    </button>
+  );
+}
 
 export function App() {
   return (
     <>
+      <SkipLink />
       <Header />
       <div class="panels">
         <MethodsPanel />

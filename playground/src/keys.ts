@@ -15,10 +15,14 @@ export function listenToKeys(): void {
   });
 }
 
+/** Inputs that take no text, so that a slash is free there. */
+const withoutText = /^(radio|checkbox|button|submit|reset|range|color|file)$/;
+
 function isTyping(event: KeyboardEvent): boolean {
   const [first] = event.composedPath();
+  if (first instanceof HTMLInputElement) return !withoutText.test(first.type);
   return (
     first instanceof HTMLElement &&
-    (first.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(first.tagName))
+    (first.isContentEditable || /^(TEXTAREA|SELECT)$/.test(first.tagName))
   );
 }

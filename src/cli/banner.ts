@@ -45,7 +45,7 @@ function showRows(rows: readonly Row[], terminal: Terminal): void {
 /** Reminds the user that other machines can call the server. */
 function warnOfNetwork(
   path: string,
-  { origin, networkAddresses, sockets }: Wires,
+  { origin, networkAddresses, sockets, refusesOtherHosts }: Wires,
   terminal: Terminal,
 ): void {
   const port = origin === undefined ? undefined : new URL(origin).port || "80";
@@ -57,6 +57,9 @@ function warnOfNetwork(
     const url = port === undefined ? `${address}:${tcp}` : `http://${address}:${port}${path}`;
     terminal.line(`  ${terminal.cyan(url)}`);
   }
+  if (port === undefined || !refusesOtherHosts) return;
+  terminal.line("Other names, such as that of a service, get 403 until --hosts lists them:");
+  terminal.line("  --hosts users.prod.svc,api.example");
 }
 
 type Row = readonly [wire: string, address: string, note?: string];

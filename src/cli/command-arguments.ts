@@ -1,4 +1,5 @@
 import { type Options, option } from "./command.ts";
+import { durationOf } from "./durations.ts";
 import { Failure, invalid } from "./failure.ts";
 import { isServerUrl, notAnAddress } from "./link-from-url.ts";
 
@@ -69,23 +70,18 @@ export function portOf(option: string, text: string): number {
   throw invalid(option, "an integer between 0 and 65535", text);
 }
 
-export function timeoutOption(defaultMs: number) {
-  return option("ms", `time limit for each reply (default ${defaultMs})`);
+export function timeoutOption(seconds: number) {
+  return option("time", `limit for each reply, such as 500ms or 5s (default ${seconds}s)`);
 }
 
-export function timeoutOf(text = "10000"): number {
-  return countOf("--timeout", text, 0, "a number of milliseconds");
+export function timeoutOf(text = "10s"): number {
+  return durationOf("--timeout", text, "ms");
 }
 
-export function countOf(
-  option: string,
-  text: string | undefined,
-  usual: number,
-  what = "an integer of at least 1",
-): number {
+export function countOf(option: string, text: string | undefined, usual: number): number {
   if (text === undefined) return usual;
   if (/^[1-9]\d{0,8}$/.test(text)) return Number(text);
-  throw invalid(option, what, text);
+  throw invalid(option, "an integer of at least 1", text);
 }
 
 /** Refuses an empty value, such as that of a shell variable that is not set. */

@@ -1,8 +1,9 @@
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { Failure } from "./failure.ts";
+import { Failure, invalid } from "./failure.ts";
 import { didYouMean } from "./nearest.ts";
+import { columns, wrapped } from "./text-columns.ts";
 
 const packageFile = fileURLToPath(import.meta.resolve("callwire/package.json"));
 
@@ -16,18 +17,20 @@ export interface Option {
   readonly short?: string;
   /** The option may be repeated; its value is then an array. */
   readonly multiple?: true;
+  /** The environment variable that sets it if the option is not given. */
+  readonly env?: string;
+  /** With one of these flags, the variable is ignored. */
+  readonly unless?: readonly string[];
 }
 
-export function option<const More extends Pick<Option, "short" | "multiple"> = object>(
-  value: string,
-  description: string,
-  more?: More,
-) {
+export function option<
+  const More extends Pick<Option, "short" | "multiple" | "env" | "unless"> = object,
+>(value: string, description: string, more?: More) {
   return { type: "string", value, description, ...(more as More) } as const;
 }
 
-export function flag(description: string) {
-  return { type: "boolean", description } as const;
+export function flag(description: string, env?: string) {
+  return { type: "boolean", description, ...(env && { env }) } as const;
 }
 
 export type Options = { readonly [name: string]: Option };
@@ -67,11 +70,42 @@ export interface Verb {
   readonly load: () => Promise<{ readonly command: Command }>;
 }
 
-export async function runVerb(name: string, { summary, load }: Verb, args: string[]) {
+/** Completes the flags and the arguments of a verb before it runs. */
+export type Complete = (
+  options: Options,
+  values: Record<string, unknown>,
+  positionals: string[],
+) => Promise<{ values: Record<string, unknown>; positionals: string[] }>;
+
+export async function runVerb(
+  name: string,
+  { summary, load }: Verb,
+  args: string[],
+  complete: Complete,
+): Promise<void> {
   const { command } = await load();
-  const { values, positionals } = parse(name, { ...command.options, help }, args);
-  if (values.help === true) console.log(helpOf(name, summary, command));
-  else await command.run(values as Flags<Options>, positionals);
+  const parsed = parse(name, { ...command.options, help }, args);
+  if (parsed.values.help === true) {
+    console.log(helpOf(name, summary, command));
+    return;
+  }
+  const given = withEnvironment(command.options, parsed.values);
+  const { values, positionals } = await complete(command.options, given, parsed.positionals);
+  await command.run(values as Flags<Options>, positionals);
+}
+
+/** Options that were not given take their values from the environment. */
+function withEnvironment(options: Options, given: Parsed["values"]): Record<string, unknown> {
+  const values: Record<string, unknown> = { ...given };
+  for (const [name, { env, type, unless = [] }] of Object.entries(options)) {
+    const text = env === undefined ? undefined : process.env[env];
+    const isFree = values[name] === undefined && unless.every((other) => given[other] !== true);
+    if (text === undefined || text === "" || !isFree) continue;
+    if (type === "string") values[name] = text;
+    else if (/^(1|true)$/i.test(text)) values[name] = true;
+    else if (!/^(0|false)$/i.test(text)) throw invalid(`${env}`, "1 or 0", text);
+  }
+  return values;
 }
 
 /** Marks negative numbers so that they are not parsed as options; arguments cannot contain it. */
@@ -132,30 +166,29 @@ function helpOf(verb: string, summary: string, command: Command): string {
     const value = option.value === undefined ? "" : ` <${option.value}>`;
     return [`${short}--${name}${value}`, option.description] as const;
   });
+  const variables = [
+    ...("bearer" in command.options ? [["CALLWIRE_TOKEN", "--bearer"] as const] : []),
+    ...("cacert" in command.options
+      ? [["CALLWIRE_CONFIG", "the file with servers for @name"] as const]
+      : []),
+    ...Object.entries(command.options).flatMap(([name, { env }]) =>
+      env === undefined ? [] : [[env, `--${name}`] as const],
+    ),
+  ];
   return [
-    `callwire ${verb}: ${summary}`,
+    ...wrapped(`callwire ${verb}: ${summary}`),
     "",
-    `Usage: callwire ${verb} ${command.usage}`,
-    ...(command.about === undefined ? [] : ["", command.about]),
+    ...wrapped(`Usage: callwire ${verb} ${command.usage}`, "  "),
+    ...(command.about === undefined ? [] : ["", ...wrapped(command.about)]),
     "",
     "Options:",
     ...columns(options),
+    ...(variables.length === 0 ? [] : ["", "Environment:", ...columns(variables)]),
     "",
     command.examples.length === 1 ? "Example:" : "Examples:",
-    ...command.examples.flatMap(([line, purpose]) => [`  # ${purpose}`, `  ${line}`]),
+    ...command.examples.flatMap(([line, purpose]) => [
+      ...wrapped(`  # ${purpose}`, "  # "),
+      `  ${line}`,
+    ]),
   ].join("\n");
-}
-
-export function columns(rows: readonly (readonly [string, string])[]): string[] {
-  const width = widest(rows.map(([left]) => left));
-  return rows.map(([left, right]) => `  ${left.padEnd(width)}  ${right}`);
-}
-
-/** Widest column; a long name from a server would otherwise pad every row. */
-const maxColumnWidth = 80;
-
-/** The width of a column with these cells; there may be more cells than a call accepts arguments. */
-export function widest(cells: readonly string[]): number {
-  const longest = cells.reduce((most, { length }) => Math.max(most, length), 0);
-  return Math.min(longest, maxColumnWidth);
 }

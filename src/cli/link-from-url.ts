@@ -1,6 +1,7 @@
 import type { Link, Service, Tap } from "callwire";
 import type { Channel, ReconnectOptions } from "callwire/connection";
 import type { FramingChoice } from "callwire/framing";
+import { clientTls } from "./client-tls.ts";
 import { Failure, oneLine } from "./failure.ts";
 import type { Transcript } from "./transcript.ts";
 
@@ -75,7 +76,11 @@ export async function linkFromUrl(url: string, options: LinkOptions = {}): Promi
     ...(tap === undefined ? undefined : { tap }),
     ...(service === undefined ? undefined : { service }),
   };
+  const tls = clientTls();
+  const secured = tls === undefined ? undefined : { tls };
   const [, scheme = "", rest = ""] = /^([a-z]+):(.*)$/s.exec(url) ?? [];
+  if (tls !== undefined && scheme === "nats")
+    throw new Failure("--cacert and --cert do not work with nats: addresses; use ?ca=ca.pem");
   if (Object.keys(headers).length > 0 && schemeWithoutHeaders(url) !== undefined) {
     throw new Failure(
       `--header and --bearer do not work with ${scheme}: addresses, which have no headers`,
@@ -95,6 +100,7 @@ export async function linkFromUrl(url: string, options: LinkOptions = {}): Promi
         const { connections } = options;
         return (await import("callwire/http")).httpLink(url, {
           headers,
+          ...secured,
           ...(tap === undefined || transcript === undefined
             ? undefined
             : { tap, fetch: transcript.fetch }),
@@ -103,10 +109,14 @@ export async function linkFromUrl(url: string, options: LinkOptions = {}): Promi
       }
       case "ws":
       case "wss":
-        return (await import("callwire/ws")).webSocketLink(url, { ...shared, headers });
+        return (await import("callwire/ws")).webSocketLink(url, { ...shared, ...secured, headers });
       case "tcp":
       case "tls":
-        return (await import("callwire/tcp")).tcpLink(url, { ...shared, framing });
+        return (await import("callwire/tcp")).tcpLink(url, {
+          ...shared,
+          ...(scheme === "tls" ? secured : undefined),
+          framing,
+        });
       case "nats":
         return await (await import("./nats-link.ts")).natsLinkFromUrl(url, {
           headers,

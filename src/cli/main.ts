@@ -1,10 +1,12 @@
 #!/usr/bin/env node
 /** The command line: finds the verb and passes it the arguments. @module */
 import { inspect } from "node:util";
-import { columns, orSee, runVerb, type Verb, version } from "./command.ts";
+import { orSee, runVerb, type Verb, version } from "./command.ts";
+import { connectionFlags } from "./connection-flags.ts";
 import { Failure } from "./failure.ts";
 import { didYouMean } from "./nearest.ts";
 import { exitAfterWriting, watchOutput } from "./process-end.ts";
+import { columns, wrapped } from "./text-columns.ts";
 
 /** Each verb is loaded on first use, so that the command starts fast. */
 const table: readonly (readonly [name: string, summary: string, load: Verb["load"]])[] = [
@@ -36,7 +38,7 @@ const verbs: ReadonlyMap<string, Verb> = new Map(
 
 function overview(): string {
   return [
-    "callwire: JSON-RPC for TypeScript, over every wire",
+    ...wrapped("callwire: JSON-RPC for TypeScript, over every wire"),
     "",
     "Usage: callwire <command> [options]",
     "",
@@ -71,7 +73,7 @@ async function main([name, ...args]: string[]): Promise<void> {
     const guess = orSee(didYouMean(name, verbs.keys()), "callwire --help");
     throw new Failure(`unknown ${what} ${JSON.stringify(name)}${guess}`);
   }
-  await runVerb(name, verb, args);
+  await runVerb(name, verb, args, connectionFlags);
 }
 
 /** A bug in this program; its stack goes to standard error. */

@@ -16,10 +16,23 @@ import { Failure, oneLine } from "./failure.ts";
 import { hostsOf, networkAddresses, originsOf, urlHost } from "./host-names.ts";
 
 export const wireOptions = {
-  port: option("number", "HTTP and WebSocket port; 0 picks any (default 8000)"),
-  host: option("address", "listening address (default 127.0.0.1)"),
-  hosts: option("names", "more names to accept as Host; any accepts all"),
-  origins: option("origins", "origins whose pages may call: https://app.example"),
+  port: option("number", "HTTP and WebSocket port; 0 picks any (default 8000)", {
+    env: "PORT",
+    // A parent process that uses stdio may have a PORT of its own.
+    unless: ["stdio", "mcp"],
+  }),
+  host: option("address", "listening address (default 127.0.0.1)", {
+    env: "CALLWIRE_HOST",
+    unless: ["stdio", "mcp"],
+  }),
+  hosts: option("names", "more names to accept as Host; any accepts all", {
+    env: "CALLWIRE_HOSTS",
+    unless: ["stdio", "mcp"],
+  }),
+  origins: option("origins", "origins whose pages may call: https://app.example", {
+    env: "CALLWIRE_ORIGINS",
+    unless: ["stdio", "mcp"],
+  }),
   tcp: option("number", "also serve on this TCP port"),
   unix: option("path", "also serve on this unix socket"),
   stdio: flag("serve on stdin and stdout; add --port for HTTP"),
@@ -46,6 +59,8 @@ export interface HttpExtras {
   readonly pages?: Readonly<Record<string, NodeHandler>>;
   readonly playground?: boolean;
   readonly ready?: ServeHttpOptions["ready"];
+  /** Whether this process is one of several that share the port. */
+  readonly isWorker?: boolean;
 }
 
 /** Options of HTTP must not be ignored silently without HTTP. */
@@ -62,6 +77,8 @@ export interface Wires {
   readonly origin: string | undefined;
   /** The addresses for other machines; empty if only this machine can connect. */
   readonly networkAddresses: readonly string[];
+  /** Whether other names of this machine, such as those of a service, are refused. */
+  readonly refusesOtherHosts: boolean;
   readonly pages: readonly string[];
   readonly hasPlayground: boolean;
   readonly sockets: readonly Socket[];
@@ -115,6 +132,7 @@ export async function openWires(
   return {
     origin,
     networkAddresses: networkAddresses(host),
+    refusesOtherHosts: flags.hosts === undefined,
     pages: Object.keys(extras.pages ?? {}),
     hasPlayground,
     sockets,
@@ -127,7 +145,7 @@ async function openHttp(
   [first, ...rest]: readonly [Mount, ...Mount[]],
   host: string,
   port: number,
-  { pages, playground = false, ready }: HttpExtras,
+  { pages, playground = false, ready, isWorker = false }: HttpExtras,
   access: { readonly hosts: readonly string[] | "any"; readonly origins: readonly string[] },
 ): Promise<string> {
   const agents =
@@ -144,12 +162,14 @@ async function openHttp(
     },
     ...access,
     ...(ready === undefined ? undefined : { ready }),
+    // In a worker, the number does not matter.
+    ...(isWorker ? { workers: 1 } : undefined),
   });
   return `http://${urlHost(host)}:${http.port}`;
 }
 
 /** Turns system errors into failures that name the option to change. */
-async function opened<T>(what: string, flag: string, open: () => Promise<T>): Promise<T> {
+export async function opened<T>(what: string, flag: string, open: () => Promise<T>): Promise<T> {
   try {
     return await open();
   } catch (error) {
@@ -166,7 +186,10 @@ async function opened<T>(what: string, flag: string, open: () => Promise<T>): Pr
 }
 
 export const metricsOption = {
-  metrics: flag("serve metrics of the calls at /metrics"),
+  metrics: {
+    ...flag("serve metrics of the calls at /metrics", "CALLWIRE_METRICS"),
+    unless: ["stdio", "mcp"],
+  },
 } as const satisfies Options;
 
 /** The metrics, and the middleware and the page for them; empty without --metrics. */

@@ -1,3 +1,4 @@
+import { tlsOptions } from "./client-tls.ts";
 import { type Flags, flag, type Options, option } from "./command.ts";
 import { framingOf, framingOption, timeoutOption } from "./command-arguments.ts";
 import { Failure, invalid } from "./failure.ts";
@@ -8,16 +9,18 @@ import { Transcript } from "./transcript.ts";
 /** How to reach a server; shared by all verbs that call one. */
 export const serverOptions = {
   header: option("name: value", "header to send; may be repeated", { short: "H", multiple: true }),
-  bearer: option("token", "token for the authorization header"),
+  bearer: option("token", "token to send, or @file to read it from"),
+  ...tlsOptions,
   ...framingOption,
-  timeout: timeoutOption(10_000),
+  timeout: timeoutOption(10),
 } as const satisfies Options;
 
 export const verboseOption = {
   verbose: flag("show all messages on standard error"),
 } as const satisfies Options;
 
-type ServerFlags = Flags<typeof serverOptions>;
+type ServerFlags = Pick<Flags<typeof serverOptions>, "header" | "bearer"> &
+  Partial<Pick<Flags<typeof serverOptions>, "framing">>;
 
 export function linkOptionsOf(flags: ServerFlags & { readonly verbose?: boolean | undefined }) {
   const headers = headersOf(flags.header ?? []);

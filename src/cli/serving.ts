@@ -4,6 +4,7 @@ import type { Flags } from "./command.ts";
 import { drained, waitingFor } from "./draining.ts";
 import { ignoreOutputErrors, untilSignal } from "./process-end.ts";
 import { type HttpExtras, type Mount, openWires, type wireOptions } from "./served-wires.ts";
+import { announces, isWorker } from "./serving-workers.ts";
 import { counted } from "./terminal.ts";
 
 /** Serves the agent that started this process, until stdin closes. */
@@ -34,8 +35,8 @@ export async function serveUntilStopped(
   const stopping = untilSignal();
   // Running calls must finish even if Ctrl-C also ended a reader such as `tee`.
   ignoreOutputErrors();
-  const wires = await openWires(mounts, flags, extras);
-  const terminal = announce(mounts, wires, flags.stdio === true);
+  const wires = await openWires(mounts, flags, { ...extras, isWorker: isWorker(flags) });
+  const terminal = announces(flags) ? announce(mounts, wires, flags.stdio === true) : undefined;
   const signal = await Promise.race([stopping, wires.inputEnded]);
   const hosts = mounts.flatMap(({ server, agents }) =>
     agents === undefined ? [server] : [server, agents],

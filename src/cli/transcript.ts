@@ -5,6 +5,8 @@ import type { Terminal } from "./terminal.ts";
 export class Transcript {
   readonly #terminal: Terminal;
   #start: number | undefined;
+  /** Set while the command asks for what the user did not. */
+  isPaused = false;
 
   constructor(terminal: Terminal) {
     this.#terminal = terminal;
@@ -36,6 +38,7 @@ export class Transcript {
   }
 
   #write(arrow: string, rest: string): void {
+    if (this.isPaused) return;
     const now = performance.now();
     this.#start ??= now;
     const ms = (now - this.#start).toFixed(1).padStart(8);

@@ -9,7 +9,7 @@ import type { UpstreamConfig } from "./upstream.ts";
 export interface UpstreamEntry
   extends Pick<
     UpstreamConfig,
-    "per" | "version" | "forwardHeaders" | "healthCheck" | "circuitBreaker"
+    "per" | "version" | "forwardHeaders" | "healthCheck" | "circuitBreaker" | "required"
   > {
   /** Most connections for single callers, for each address; further callers get -32005. @default 32 for stdio, where each is a process */
   readonly maxConnections?: number;

@@ -40,7 +40,7 @@ export interface GatewayOptions extends HostOptions {
 
 /** Whether the gateway can take calls, as `/readyz` reports it. */
 export interface Readiness {
-  /** Whether every route leads to an upstream with an available target. */
+  /** Whether every required upstream of a route has an available target. */
   readonly ok: boolean;
   /** The upstreams of all routes. */
   readonly upstreams: Readonly<Record<string, "ok" | "no target answers">>;
@@ -156,13 +156,13 @@ export class Gateway extends Host {
   readiness(): Readiness {
     const { routes, upstreams } = this.#state;
     const names = new Set(routes.all.map(({ config }) => config.to));
-    const states = Array.from(names, (name) => {
-      const isThere = upstreams.get(name)?.isUp === true;
-      return [name, isThere ? "ok" : "no target answers"] as const;
-    });
+    const routed = [...upstreams.values()].filter(({ name }) => names.has(name));
     return {
-      ok: states.every(([, state]) => state === "ok"),
-      upstreams: Object.fromEntries(states),
+      // Without `required`, a dead upstream must not take the routes to all others out of service.
+      ok: routed.every(({ config, isUp }) => isUp || config.required !== true),
+      upstreams: Object.fromEntries(
+        routed.map(({ name, isUp }) => [name, isUp ? "ok" : "no target answers"]),
+      ),
     };
   }
 

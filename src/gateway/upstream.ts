@@ -40,6 +40,8 @@ export interface UpstreamConfig {
   readonly forwardHeaders?: readonly string[];
   /** How targets are checked; false disables checks. @default every 10 s */
   readonly healthCheck?: HealthCheckOptions | false;
+  /** Whether the gateway is not ready while no target of this upstream is available. @default false */
+  readonly required?: boolean;
   /** When calls to a failing target stop. @default after 5 failures in a row, for up to 1 s */
   readonly circuitBreaker?: BreakerOptions;
 }
@@ -180,7 +182,7 @@ const headerName = /^[\w!#$%&'*+.^`|~-]+$/;
 /** Rejects settings that would silently mean something else, or that would break calls. */
 export function checkUpstream(name: string, config: UpstreamConfig): void {
   const { healthCheck, circuitBreaker = {}, forwardHeaders = [], per, version } = config;
-  const { maxConnections } = config;
+  const { maxConnections, required } = config;
   const check = (isRight: boolean, sentence: string): void => {
     if (!isRight) throw new TypeError(`the upstream "${name}": ${sentence}`);
   };
@@ -188,6 +190,7 @@ export function checkUpstream(name: string, config: UpstreamConfig): void {
     value === undefined || known.includes(value);
   check(oneOf(per, "gateway", "connection"), `per must be "gateway" or "connection", not "${per}"`);
   check(oneOf(version, "1.0", "2.0"), `version must be "1.0" or "2.0", not "${version}"`);
+  check(oneOf(required, true, false), `required must be true or false, not ${required}`);
   const { everyMs, timeoutMs } = healthCheck || {};
   const { failures, coolDownMs } = circuitBreaker;
   for (const [setting, value] of Object.entries({

@@ -1,8 +1,18 @@
 import { Bounded, Count, type Family, Histogram, type Series } from "./metric-family.ts";
 
-/** Default bounds of call durations, in seconds. */
+/** The bounds of the OpenTelemetry conventions for call durations, in seconds. */
+export const standardBounds: readonly number[] = [
+  0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10,
+];
+
+/** Default bounds of call durations: the standard ones, and more below, because most calls take less than 5 ms. */
 export const durationBounds: readonly number[] = [
-  0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10,
+  0.0001,
+  0.00025,
+  0.0005,
+  0.001,
+  0.0025,
+  ...standardBounds,
 ];
 
 const sizeBounds: readonly number[] = [100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000];

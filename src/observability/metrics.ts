@@ -13,7 +13,7 @@ import { type Exposition, exposition } from "./prometheus.ts";
 export interface MetricsOptions {
   /** Prefix of every metric name. @default "callwire" */
   readonly prefix?: string;
-  /** Upper bounds of the duration buckets, in seconds. @default 16 bounds from 0.0001 to 10 */
+  /** Upper bounds of the duration buckets, in seconds. @default 19 bounds from 0.0001 to 10, with those of OpenTelemetry */
   readonly durationBounds?: readonly number[];
   /** Most methods with a label of their own, per transport; stops callers from creating labels. @default 200 */
   readonly maxMethods?: number;

@@ -1,3 +1,5 @@
+import type { PageRequest, PageResponse, SharedPage } from "../protocol/shared-page.ts";
+import { lastingFamilies, mergedFamilies, plainFamilies } from "./merged-families.ts";
 import type { Distribution, Family, Labels } from "./metric-family.ts";
 import type { Metrics } from "./metrics.ts";
 
@@ -73,16 +75,6 @@ function escapedHelp(text: string): string {
   return text.replaceAll("\\", "\\\\").replaceAll("\n", "\\n");
 }
 
-interface ScrapeRequest {
-  readonly method?: string | undefined;
-  readonly headers: { readonly accept?: string | undefined };
-}
-
-interface ScrapeResponse {
-  writeHead(status: number, headers: Record<string, string>): unknown;
-  end(text?: string): unknown;
-}
-
 /**
  * Answers Prometheus scrapes on a Node HTTP server: `mounts: { "/metrics": metricsPage(metrics) }`.
  * Every client of that server can read it; use a separate server to restrict this.
@@ -97,16 +89,31 @@ interface ScrapeResponse {
  */
 export function metricsPage(
   metrics: Metrics,
-): (request: ScrapeRequest, response: ScrapeResponse) => void {
-  return ({ method, headers }, response) => {
-    if (method !== "GET" && method !== "HEAD") {
-      response.writeHead(405, { allow: "GET, HEAD" });
-      response.end();
-      return;
-    }
-    const { body, contentType } = metrics.text(headers.accept);
-    response.writeHead(200, { "content-type": contentType, "cache-control": "no-store" });
-    if (method === "HEAD") response.end();
-    else response.end(body);
-  };
+): ((request: PageRequest, response: PageResponse) => void) & SharedPage {
+  const page = (request: PageRequest, response: PageResponse): void =>
+    show(metrics.families(), request, response);
+  // With workers, the page is about all of them.
+  return Object.assign(page, {
+    snapshot: () => plainFamilies(metrics.families()),
+    merged: (snapshots: readonly unknown[]) => mergedFamilies(snapshots as Family[][]),
+    remains: (snapshot: unknown) => lastingFamilies(snapshot as Family[]),
+    show: (snapshot: unknown, request: PageRequest, response: PageResponse) =>
+      show(snapshot as Family[], request, response),
+  });
+}
+
+function show(
+  families: readonly Family[],
+  { method, headers }: PageRequest,
+  response: PageResponse,
+): void {
+  if (method !== "GET" && method !== "HEAD") {
+    response.writeHead(405, { allow: "GET, HEAD" });
+    response.end();
+    return;
+  }
+  const { body, contentType } = exposition(families, headers.accept);
+  response.writeHead(200, { "content-type": contentType, "cache-control": "no-store" });
+  if (method === "HEAD") response.end();
+  else response.end(body);
 }

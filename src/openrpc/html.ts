@@ -1,25 +1,18 @@
 import { printableLines } from "../protocol/printable.ts";
+import { type MarkdownBlock, type MarkdownSpan, readMarkdown } from "./markdown-reading.ts";
 import {
+  groupsOf,
   type MethodReference,
   type ReferenceCell,
   type ReferenceTable,
+  type ReferenceType,
   referenceOf,
 } from "./reference.ts";
-
-const style = `
-:root { color-scheme: light dark; --line: light-dark(#ddd, #444); --soft: light-dark(#f5f5f5, #222); }
-body { font: 16px/1.5 system-ui, sans-serif; margin: 0 auto; max-width: 60rem; padding: 2rem 1rem; }
-code, pre { font: 14px/1.5 ui-monospace, monospace; }
-pre { background: var(--soft); overflow-x: auto; padding: 0.75rem; }
-table { border-collapse: collapse; margin: 0.75rem 0; width: 100%; }
-th, td { border-bottom: 1px solid var(--line); padding: 0.25rem 0.75rem 0.25rem 0; text-align: left; vertical-align: top; }
-section { border-top: 1px solid var(--line); margin-top: 2rem; }
-p { white-space: pre-line; }
-.remarks { opacity: 0.75; }
-`;
+import { referenceStyle } from "./reference-style.ts";
 
 /**
- * Writes an HTML reference of the methods in a document: one file without scripts or external resources.
+ * Writes an HTML reference of the methods in a document: one file without scripts or external resources. Descriptions may
+ * be Markdown; HTML in them is shown as text.
  * @example
  * ```ts
  * import { writeFile } from "node:fs/promises";
@@ -32,6 +25,9 @@ p { white-space: pre-line; }
 export function htmlReference(document: unknown): string {
   const { document: read, methods, types } = referenceOf(document);
   const { info, servers = [] } = read;
+  const groups = groupsOf(methods);
+  const ordered = groups.flatMap((group) => group.methods.map(({ reference }) => reference));
+  const page = new Page(ordered, types);
   return `<!doctype html>
 <html lang="en">
 <head>
@@ -39,60 +35,138 @@ export function htmlReference(document: unknown): string {
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
 <title>${escaped(info.title)}</title>
-<style>${style}</style>
+<style>${referenceStyle}</style>
 </head>
 <body>
+<a class="skip" href="#content">Skip to the methods</a>
+<div class="page">
+<nav aria-label="Methods">
+${groups.map(({ name, methods: inGroup }) => page.group(name, inGroup)).join("")}${types.length === 0 ? "" : `<h2>Types</h2>\n<ul>${types.map(({ name }) => `<li><a href="#type-${escaped(name)}"><code>${escaped(name)}</code></a></li>`).join("")}</ul>\n`}</nav>
+<main id="content">
 <h1>${escaped(info.title)} <small>${escaped(info.version)}</small></h1>
-${paragraph(info.description)}${servers.map(({ url, name = "" }) => `<p><code>${escaped(url)}</code> ${escaped(name)}</p>\n`).join("")}<nav>
-${table(
-  ["Method", ""],
-  methods.map(({ method }, i) => [
-    `<a href="#method-${i + 1}"><code>${escaped(method.name)}</code></a>`,
-    escaped(method.summary ?? ""),
-  ]),
-)}</nav>
-<main>
-${methods.map(methodSection).join("")}${types.length === 0 ? "" : `<section>\n<h2>Types</h2>\n<pre>${escaped(types.join("\n\n"))}</pre>\n</section>\n`}</main>
+${prose(info.description)}${servers.map(({ url, name = "" }) => `<p><code>${escaped(url)}</code> ${escaped(name)}</p>\n`).join("")}${ordered.map((reference) => page.method(reference)).join("")}${types.map((type) => page.type(type)).join("")}</main>
+</div>
 </body>
 </html>
 `;
 }
 
-function methodSection(reference: MethodReference, index: number): string {
-  const { method, remarks, params, result, errors, examples } = reference;
-  const [label, type] = result;
-  return `<section id="method-${index + 1}">
+/** Knows the anchors, so that methods and types can link to each other. */
+class Page {
+  readonly #anchors: ReadonlyMap<MethodReference, string>;
+  readonly #types: ReadonlySet<string>;
+
+  constructor(methods: readonly MethodReference[], types: readonly ReferenceType[]) {
+    this.#anchors = new Map(methods.map((reference, i) => [reference, `method-${i + 1}`]));
+    this.#types = new Set(types.map(({ name }) => name));
+  }
+
+  group(name: string, methods: readonly { label: string; reference: MethodReference }[]): string {
+    const items = methods.map(({ label, reference }) => {
+      const { summary } = reference.method;
+      const about = summary === undefined ? "" : ` <small>${escaped(summary)}</small>`;
+      return `<li><a href="#${this.#anchors.get(reference)}"><code>${escaped(label)}</code>${about}</a></li>\n`;
+    });
+    const title = name === "" ? "" : `<h2>${escaped(name)}</h2>\n`;
+    return `${title}<ul>\n${items.join("")}</ul>\n`;
+  }
+
+  method(reference: MethodReference): string {
+    const { method, remarks, params, result, errors, examples } = reference;
+    const [label, type] = result;
+    const { summary } = method;
+    return `<section id="${this.#anchors.get(reference)}">
 <h2><code>${escaped(method.name)}</code></h2>
-${paragraph(method.summary)}${paragraph(method.description)}${
+${summary === undefined ? "" : `<p>${escaped(summary)}</p>\n`}${prose(method.description)}${
   remarks.length === 0 ? "" : `<p class="remarks">${escaped(remarks.join(", "))}</p>\n`
-}${referenceTable(params)}<p>${label}: ${code(type)}</p>
-${referenceTable(errors)}${examples.map(({ name, lines }) => `<p>Example: ${escaped(name)}</p>\n<pre>${escaped(lines.join("\n"))}</pre>\n`).join("")}</section>
+}${this.#table("Params", params)}<p>${label}: ${this.#code(type)}</p>
+${this.#table("Errors", errors)}${examples.map(({ name, lines }) => `<h3>Example: ${escaped(name)}</h3>\n<pre>${escaped(lines.join("\n"))}</pre>\n`).join("")}</section>
 `;
+  }
+
+  type({ name, text }: ReferenceType): string {
+    return `<section id="type-${escaped(name)}">
+<h2><code>${escaped(name)}</code></h2>
+<pre>${this.#linked(text)}</pre>
+</section>
+`;
+  }
+
+  #table(title: string, { head, rows }: ReferenceTable): string {
+    if (rows.length === 0) return "";
+    const cell = (of: ReferenceCell, i: number): string => {
+      // The first column needs no name on a phone, where each row is a block.
+      const name = i === 0 ? "" : ` data-head="${escaped(head[i] ?? "")}"`;
+      const text = this.#cell(of);
+      return text === "" ? "<td></td>" : `<td${name}>${text}</td>`;
+    };
+    const body = rows.map((row) => `<tr>${row.map(cell).join("")}</tr>\n`);
+    const heads = head.map((name) => `<th scope="col">${escaped(name)}</th>`);
+    return `<h3>${title}</h3>\n<table>\n<thead><tr>${heads.join("")}</tr></thead>\n<tbody>\n${body.join("")}</tbody>\n</table>\n`;
+  }
+
+  #cell(cell: ReferenceCell): string {
+    if (typeof cell === "string") return escaped(cell);
+    if ("code" in cell) return this.#code(cell.code);
+    const { about, limits } = cell;
+    const blocks = readMarkdown(about);
+    const [first] = blocks;
+    const text =
+      blocks.length === 1 && first?.kind === "paragraph" ? spans(first.spans) : prose(about);
+    const rest = limits === "" ? "" : `<span class="limits">${escaped(limits)}</span>`;
+    return [text, rest].filter(Boolean).join(" ");
+  }
+
+  #code(text: string): string {
+    return text === "" ? "" : `<code>${this.#linked(text)}</code>`;
+  }
+
+  /** Links the names of types; strings and names of members stay as they are. */
+  #linked(text: string): string {
+    return text.replaceAll(tokens, (token) =>
+      this.#types.has(token)
+        ? `<a href="#type-${escaped(token)}">${escaped(token)}</a>`
+        : escaped(token),
+    );
+  }
 }
 
-function referenceTable({ head, rows }: ReferenceTable): string {
-  if (rows.length === 0) return "";
-  const cell = (of: ReferenceCell): string =>
-    typeof of === "string" ? escaped(of) : code(of.code);
-  return table(
-    head,
-    rows.map((cells) => cells.map(cell)),
-  );
+/** A string, a comment, a name that is not that of a member, or a single character. */
+const tokens = /"(?:\\.|[^"\\])*"|\/\*[\s\S]*?\*\/|[A-Za-z_$][\w$]*(?![\w$])(?!\??:)|[\s\S]/g;
+
+/** Markdown as HTML; every string in it is escaped. */
+function prose(text: string | undefined): string {
+  return text === undefined ? "" : readMarkdown(text).map(block).join("");
 }
 
-/** The cells must already be HTML. */
-function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
-  const row = (cells: readonly string[], tag: string): string =>
-    `<tr>${cells.map((cell) => `<${tag}>${cell}</${tag}>`).join("")}</tr>\n`;
-  return `<table>\n<thead>${row(head, "th")}</thead>\n<tbody>\n${rows.map((cells) => row(cells, "td")).join("")}</tbody>\n</table>\n`;
+function block(of: MarkdownBlock): string {
+  switch (of.kind) {
+    case "code":
+      return `<pre>${escaped(of.text)}</pre>\n`;
+    case "list": {
+      const tag = of.ordered ? "ol" : "ul";
+      const items = of.items.map((item) => `<li>${spans(item)}</li>\n`);
+      return `<${tag}>\n${items.join("")}</${tag}>\n`;
+    }
+    case "heading":
+      return `<p><strong>${spans(of.spans)}</strong></p>\n`;
+    default:
+      return `<p>${spans(of.spans)}</p>\n`;
+  }
 }
 
-function paragraph(text: string | undefined): string {
-  return text === undefined ? "" : `<p>${escaped(text)}</p>\n`;
-}
+const tags = { code: "code", strong: "strong", emphasis: "em" } as const;
 
-function code(text: string): string {
-  return text === "" ? "" : `<code>${escaped(text)}</code>`;
+function spans(of: readonly MarkdownSpan[]): string {
+  return of
+    .map((span) => {
+      if (span.kind === "text") return escaped(span.text);
+      if (span.kind === "link")
+        return `<a href="${escaped(span.url)}" rel="noreferrer">${escaped(span.text)}</a>`;
+      const tag = tags[span.kind];
+      return `<${tag}>${escaped(span.text)}</${tag}>`;
+    })
+    .join("");
 }
 
 const entities: Readonly<Record<string, string>> = {

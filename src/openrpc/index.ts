@@ -15,7 +15,9 @@ export {
   type ToJsonSchema,
 } from "./json-schema.ts";
 export { markdownReference } from "./markdown.ts";
+export { type MarkdownBlock, type MarkdownSpan, readMarkdown } from "./markdown-reading.ts";
 export { pythonClient } from "./python.ts";
+export { schemaLimits } from "./schema-limits.ts";
 export type {
   ContentDescriptor,
   DescribedError,

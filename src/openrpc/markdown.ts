@@ -38,7 +38,9 @@ export function markdownReference(document: unknown): string {
       methods.map(({ method }) => [code(method.name), line(method.summary ?? "")]),
     ),
     ...methods.flatMap(methodSection),
-    ...(types.length === 0 ? [] : ["## Types", fenced(types.join("\n\n"), "ts")]),
+    ...(types.length === 0
+      ? []
+      : ["## Types", fenced(types.map(({ text }) => text).join("\n\n"), "ts")]),
   ];
   return `${sections.join("\n\n")}\n`;
 }
@@ -67,7 +69,11 @@ function methodSection({
 }
 
 function referenceTable({ head, rows }: ReferenceTable): string[] {
-  const cell = (of: ReferenceCell): string => (typeof of === "string" ? line(of) : code(of.code));
+  const cell = (of: ReferenceCell): string => {
+    if (typeof of === "string") return line(of);
+    if ("code" in of) return code(of.code);
+    return [line(of.about), code(of.limits)].filter(Boolean).join(" ");
+  };
   const cells = rows.map((row) => row.map(cell));
   return cells.length === 0 ? [] : [table(head, cells)];
 }

@@ -1,5 +1,7 @@
 import { readDocument } from "./document-reading.ts";
 import { literalOf } from "./generated-code.ts";
+import type { JsonSchema } from "./json-schema.ts";
+import { schemaLimits } from "./schema-limits.ts";
 import type {
   DescribedError,
   OpenrpcDocument,
@@ -24,30 +26,65 @@ export interface ReferenceTable {
   readonly rows: readonly (readonly ReferenceCell[])[];
 }
 
-/** Plain text, or code. */
-export type ReferenceCell = string | { readonly code: string };
+/** Plain text, code, or a description in Markdown with the limits of a value. */
+export type ReferenceCell =
+  | string
+  | { readonly code: string }
+  | { readonly about: string; readonly limits: string };
+
+/** A shared type, as a TypeScript declaration. */
+export interface ReferenceType {
+  readonly name: string;
+  readonly text: string;
+}
 
 export interface Reference {
   readonly document: OpenrpcDocument;
   readonly methods: readonly MethodReference[];
-  /** The shared types, as TypeScript declarations. */
-  readonly types: readonly string[];
+  readonly types: readonly ReferenceType[];
 }
 
 /** Collects the content of the reference of a document. */
 export function referenceOf(document: unknown): Reference {
   const read = readDocument(document);
-  const types = new TypeScriptTypes(read.components?.schemas ?? {});
+  const schemas = read.components?.schemas ?? {};
+  const types = new TypeScriptTypes(schemas);
   return {
     document: read,
-    methods: read.methods.map((method) => describe(method, types)),
-    types: types
-      .declarations()
-      .map((declaration) => declaration.replace(/^export (?=interface|type)/m, "")),
+    methods: read.methods.map((method) => describe(method, types, schemas)),
+    types: types.declarations().map((declaration) => {
+      const text = declaration.replace(/^export (?=interface|type)/m, "");
+      const [, name = ""] = /^(?:interface|type) ([\w$]+)/m.exec(text) ?? [];
+      return { name, text };
+    }),
   };
 }
 
-function describe(method: OpenrpcMethod, types: TypeScriptTypes): MethodReference {
+/** Methods that share all parts of their names but the last. */
+export interface ReferenceGroup {
+  /** Empty for methods without a group. */
+  readonly name: string;
+  readonly methods: readonly { readonly label: string; readonly reference: MethodReference }[];
+}
+
+/** Groups methods by their names, as the playground does. */
+export function groupsOf(methods: readonly MethodReference[]): ReferenceGroup[] {
+  const groups = new Map<string, { label: string; reference: MethodReference }[]>();
+  for (const reference of methods) {
+    const { name } = reference.method;
+    const [, group = "", label = name] = /^(.+)[/.]([^/.]+)$/.exec(name) ?? [];
+    const list = groups.get(group) ?? [];
+    list.push({ label, reference });
+    groups.set(group, list);
+  }
+  return Array.from(groups, ([name, list]) => ({ name, methods: list }));
+}
+
+function describe(
+  method: OpenrpcMethod,
+  types: TypeScriptTypes,
+  schemas: Readonly<Record<string, JsonSchema>>,
+): MethodReference {
   const stream = method["x-stream"];
   const whole = method["x-params"];
   const timeoutMs = method["x-timeout-ms"];
@@ -56,7 +93,12 @@ function describe(method: OpenrpcMethod, types: TypeScriptTypes): MethodReferenc
       { code: name },
       { code: types.type(schema) },
       required ? "yes" : "no",
-      [deprecated ? "Deprecated." : "", description ?? summary ?? ""].filter(Boolean).join(" "),
+      {
+        about: [deprecated ? "Deprecated." : "", description ?? summary ?? ""]
+          .filter(Boolean)
+          .join(" "),
+        limits: schemaLimits(schema, schemas),
+      },
     ],
   );
   if (whole !== undefined)

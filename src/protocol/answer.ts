@@ -46,6 +46,8 @@ export interface AnswerSettings extends Rules, CallSettings {
   /** Refuses calls that come faster than they can run; undefined takes them all. */
   readonly overload?: Overload | undefined;
   readonly disclose?: Disclose | undefined;
+  /** Whether errors in 1.0 are strings. */
+  readonly stringErrors?: boolean;
 }
 
 const only1 = "this server accepts JSON-RPC 1.0 only";
@@ -68,7 +70,7 @@ export class Answerer implements Writer, EntryAnswerer {
     this.#handle = handle;
     this.settings = settings;
     const noId = settings.profile?.nullIds === false ? undefined : "null";
-    this.writer = new ReplyWriter(settings.limits, noId, settings.disclose, settings.log);
+    this.writer = new ReplyWriter(settings, noId);
     this.#watch = settings.watch;
     this.#overload = settings.overload;
     this.#speaks1 = settings.versions.has("1.0");

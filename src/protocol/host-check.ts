@@ -88,7 +88,7 @@ export class HostCheck {
   #refusal({ host, origin, site }: RequestSource): string | undefined {
     if (host !== this.#passed || host === undefined) {
       if (!this.#knows(host))
-        return `this server does not serve the host name ${short(host)}; see the hosts option`;
+        return `this server does not serve the host name ${short(host)}; see the hosts option (--hosts)`;
       this.#passed = host;
     }
     if (origin === undefined) {

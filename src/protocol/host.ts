@@ -34,6 +34,12 @@ export interface HostOptions {
   /** Which versions are accepted, recognised per message. @default ["2.0"] */
   readonly versions?: readonly Version[];
   /**
+   * How errors are sent in 1.0, which does not define their form. "object" has code, message and data. "string" has the
+   * same object as JSON in a string, for clients such as Go's `net/rpc`, which close the connection at anything else.
+   * @default "object"
+   */
+  readonly version1Errors?: "object" | "string";
+  /**
    * "omit" accepts `"params": null` as no params; the specification allows arrays and objects only. @default "refuse"
    */
   readonly nullParams?: "refuse" | "omit";
@@ -119,6 +125,9 @@ export class Host implements Service, AsyncDisposable {
   constructor(handle: Handle, options: HostOptions = {}, use: readonly Middleware[] = []) {
     checkTimeout(options.timeoutMs);
     const versions = spoken(options.versions);
+    const { version1Errors = "object" } = options;
+    if (version1Errors !== "object" && version1Errors !== "string")
+      throw new TypeError(`version1Errors must be "object" or "string", not "${version1Errors}"`);
     this.handle = handle;
     this.use = use;
     this.limits = limitsFrom(options.limits);
@@ -142,6 +151,7 @@ export class Host implements Service, AsyncDisposable {
       limits: this.limits,
       log: this.log,
       versions,
+      stringErrors: version1Errors === "string",
       allowNullParams: options.nullParams === "omit",
       timeoutMs: options.timeoutMs ?? defaultTimeoutMs,
       overload:

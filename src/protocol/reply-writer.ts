@@ -7,23 +7,41 @@ import type { Log } from "./log.ts";
 import type { ErrorObject, Reply } from "./message.ts";
 import type { Origin } from "./origin.ts";
 import { type BatchText, type Envelope, isUnsafe, numberAsWritten, type Version } from "./parse.ts";
-import { errorText, idText, resultText, returnedText, typedText } from "./serialize.ts";
+import {
+  type DataLost,
+  errorText,
+  idText,
+  resultText,
+  returnedText,
+  stringErrorText,
+  typedText,
+} from "./serialize.ts";
 import { TypedJson } from "./value-codec.ts";
 import type { WatchedMessage } from "./watch.ts";
+
+export interface WriterSettings {
+  readonly limits: Limits;
+  readonly disclose?: Disclose | undefined;
+  readonly log: Log;
+  /** Whether errors in 1.0 are strings. */
+  readonly stringErrors?: boolean;
+}
 
 /** Serializes replies, within the limits. */
 export class ReplyWriter {
   readonly #limits: Limits;
+  readonly #stringErrors: boolean;
   /** The id in replies to messages without a readable id. */
   readonly #noId: string | undefined;
   readonly #disclose: Disclose | undefined;
   readonly #log: Log;
 
-  constructor(limits: Limits, noId: string | undefined, disclose: Disclose | undefined, log: Log) {
-    this.#disclose = disclose;
-    this.#limits = limits;
+  constructor(settings: WriterSettings, noId: string | undefined) {
+    this.#disclose = settings.disclose;
+    this.#limits = settings.limits;
+    this.#stringErrors = settings.stringErrors === true;
     this.#noId = noId;
-    this.#log = log;
+    this.#log = settings.log;
   }
 
   /** Serializes the outcome of a handler; returns undefined for a notification. */
@@ -114,7 +132,7 @@ export class ReplyWriter {
     if (watched !== undefined) watched.error = error;
     const { code, message } = error;
     const sent = data === undefined ? error : { code, message, data: data.value };
-    const written = errorText(version, id, sent, (thrown) => {
+    const written = this.#errorText(version, id, sent, (thrown) => {
       this.#log.warn(
         { err: thrown, code },
         "dropped the data of an error that cannot be serialized as JSON",
@@ -123,7 +141,13 @@ export class ReplyWriter {
     if (data !== undefined) return this.#typedText(written, data, version, id);
     return written.length <= this.#limits.maxReplyLength
       ? written
-      : errorText(version, id, this.#replyTooLarge());
+      : this.#errorText(version, id, this.#replyTooLarge());
+  }
+
+  #errorText(version: Version, id: string, error: ErrorObject, lost?: DataLost): string {
+    return version === "1.0" && this.#stringErrors
+      ? stringErrorText(id, error, lost)
+      : errorText(version, id, error, lost);
   }
 
   /** Rejects a message that is not a request, under its id if that can be read. */

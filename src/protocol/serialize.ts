@@ -25,6 +25,11 @@ export function errorText(
     : `{"result":null,"error":${object},"id":${id}}`;
 }
 
+/** A 1.0 error as a string that holds the JSON of the object. */
+export function stringErrorText(id: string, error: ErrorObject, lost?: DataLost): string {
+  return `{"result":null,"error":${JSON.stringify(errorObjectText(error, lost))},"id":${id}}`;
+}
+
 export function errorObjectText(error: ErrorObject, lost?: DataLost): string {
   const data = error.data === undefined ? undefined : dataText(error.data, lost);
   return `{"code":${error.code},"message":${JSON.stringify(error.message)}${

@@ -42,3 +42,12 @@ export interface ServeHttpOptions extends NodeHttpOptions, ConnectionLimits {
   /** A check for `/readyz`, in addition to not shutting down. @default none */
   readonly ready?: Ready;
 }
+
+/** Serves on several processes, which share the port. */
+export interface ServeWorkersOptions extends ServeHttpOptions {
+  /**
+   * How many processes answer; "auto" starts one for each core. The program runs again in each of them, by
+   * `node:cluster`, and only the first process, which starts the others, does not answer calls itself.
+   */
+  readonly workers: number | "auto";
+}

@@ -19,7 +19,7 @@ import { handleNode, type NodeHandler, nodeEndpoint } from "../transports/http/n
 import { type UpgradeHandler, wsUpgrade } from "../transports/ws/upgrade.ts";
 import { FastPath } from "./fast-path.ts";
 import { Handlers } from "./handlers.ts";
-import type { ServeHttpOptions } from "./http-options.ts";
+import type { ServeHttpOptions, ServeWorkersOptions } from "./http-options.ts";
 import { HttpSockets } from "./http-sockets.ts";
 import { ignoreUpgrade } from "./ignored-upgrade.ts";
 import { hostName, isAnyAddress, listenError, reachable } from "./listen-address.ts";
@@ -27,6 +27,8 @@ import { Playground } from "./playground.ts";
 import { probe } from "./probes.ts";
 import { clientErrorRefusal, writeRefusal } from "./raw-refusal.ts";
 import { TurnedAway } from "./turned-away.ts";
+import { HttpWorkers } from "./workers/primary.ts";
+import { HttpWorker } from "./workers/worker.ts";
 
 export {
   type FetchHandler,
@@ -42,8 +44,9 @@ export {
   type NodeHttpOptions,
   nodeHandler,
 } from "../transports/http/node-handler.ts";
-export type { ServeHttpOptions } from "./http-options.ts";
+export type { ServeHttpOptions, ServeWorkersOptions } from "./http-options.ts";
 export { type PlaygroundOptions, playgroundHandler } from "./playground.ts";
+export { HttpWorkers } from "./workers/primary.ts";
 
 /**
  * Starts an HTTP server for a service.
@@ -56,15 +59,28 @@ export { type PlaygroundOptions, playgroundHandler } from "./playground.ts";
  * process.once("SIGTERM", () => http.close());
  * ```
  */
+export function serveHttp(service: Service, options?: ServeHttpOptions): Promise<HttpServer>;
+export function serveHttp(
+  service: Service,
+  options: ServeWorkersOptions,
+): Promise<HttpServer | HttpWorkers>;
 export async function serveHttp(
   service: Service,
-  options: ServeHttpOptions = {},
-): Promise<HttpServer> {
+  options: ServeHttpOptions & Partial<ServeWorkersOptions> = {},
+): Promise<HttpServer | HttpWorkers> {
   if (typeof service?.receive !== "function" || service.running === undefined) {
     throw new TypeError("serveHttp needs a server: serveHttp(createServer(methods))");
   }
-  const server = new HttpServer(service, options);
+  const { workers } = options;
+  if (workers !== undefined && HttpWorkers.isPrimary) {
+    const started = new HttpWorkers(service, { ...options, workers });
+    await started.start();
+    return started;
+  }
+  const worker = workers === undefined ? undefined : new HttpWorker(service);
+  const server = new HttpServer(service, worker?.options(options) ?? options);
   await server.listen();
+  worker?.serve(server);
   return server;
 }
 
@@ -100,6 +116,7 @@ export class HttpServer implements AsyncDisposable {
   readonly #turnedAway: TurnedAway;
   readonly #fastPath: FastPath | undefined;
   #port = 0;
+  #gone: Promise<void> | undefined;
   #closing: Promise<void> | undefined;
 
   constructor(service: Service, options: ServeHttpOptions) {
@@ -120,7 +137,10 @@ export class HttpServer implements AsyncDisposable {
         throw new TypeError('the playground is at "/", so the service needs another path');
       }
       const others = Object.keys(mounts).filter((place) => this.#routes.has(place));
-      this.#playground = new Playground({ endpoints: [path, ...others] });
+      this.#playground = new Playground({
+        endpoints: [path, ...others],
+        ...(options.webSocket === false && { wires: ["http", "sse"] }),
+      });
     }
     const { headersTimeoutMs = 10_000, requestTimeoutMs = 30_000 } = options;
     const settings = {
@@ -182,6 +202,24 @@ export class HttpServer implements AsyncDisposable {
     });
   }
 
+  /** Accepts no more connections, and closes open ones after their next response; waits for that, within a limit. */
+  async retire(mostMs: number): Promise<void> {
+    const { clock } = this.#service.running;
+    this.server.prependListener("request", (_, response: ServerResponse) => {
+      response.shouldKeepAlive = false;
+    });
+    await acceptWaiting(this.server);
+    await settledOrTimeout(clock, mostMs, this.#stopListening());
+  }
+
+  /** Resolves when the last connection has closed. */
+  #stopListening(): Promise<void> {
+    // Called by Node's `close`, it would destroy the connections that wait for a request before they get a response.
+    this.server.closeIdleConnections = () => {};
+    this.#gone ??= new Promise<void>((resolve) => this.server.close(() => resolve()));
+    return this.#gone;
+  }
+
   /** Accepts no more connections and calls, lets what runs finish, then closes. */
   close(): Promise<void> {
     this.#closing ??= this.#close();
@@ -202,15 +240,10 @@ export class HttpServer implements AsyncDisposable {
     const upgraded = Array.from(mounts, ({ upgrade }) => upgrade?.close({ drainMs }));
     // If only this server closes, another process may be about to take its port.
     if (this.#service.answerer.draining) await acceptWaiting(this.server);
-    // Called by Node's `close`, it would destroy the connections that wait for a request before they get a response.
-    this.server.closeIdleConnections = () => {};
     let closed = false;
-    const gone = new Promise<void>((resolve) =>
-      this.server.close(() => {
-        closed = true;
-        resolve();
-      }),
-    );
+    const gone = this.#stopListening().then(() => {
+      closed = true;
+    });
     const atMost = (ms: number): Promise<void> => settledOrTimeout(clock, ms, gone);
     await this.#sockets.dismissIdle(clock);
     const idle = Promise.all([

@@ -11,6 +11,8 @@ export interface PlaygroundOptions {
   readonly endpoints?: readonly string[];
   /** The server behind this one, to be shown if this one only forwards. @default none */
   readonly target?: string;
+  /** The wires that the page offers. @default all */
+  readonly wires?: readonly ("http" | "websocket" | "sse")[];
 }
 
 /** Beside this folder when built, and in dist/ when the sources run. */
@@ -66,8 +68,8 @@ export class Playground {
   readonly #files: ReadonlyMap<string, File>;
 
   constructor(options: PlaygroundOptions = {}) {
-    const { endpoints = ["/rpc"], target } = options;
-    const settings = Buffer.from(JSON.stringify({ endpoints, target }));
+    const { endpoints = ["/rpc"], target, wires } = options;
+    const settings = Buffer.from(JSON.stringify({ endpoints, target, wires }));
     this.#files = new Map([...readFiles(), ["/playground.json", new File(".json", settings)]]);
   }
 

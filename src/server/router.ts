@@ -245,7 +245,7 @@ function withParams(schema: Schema, entry: Method, invoke: Invoke): Run {
   const check = paramsCheck(schema, entry.definition.positional);
   return (params, context) => {
     try {
-      const checked = check(params);
+      const checked = check(params, isVersion1(context));
       if (checked instanceof Promise) return afterCheck(checked, context, invoke);
       return checked.issues === undefined
         ? invoke(checked.value, context)
@@ -276,6 +276,10 @@ function add(members: object, context: Context): void {
     }
     Object.defineProperty(context, name, { value, configurable: true, enumerable: true });
   }
+}
+
+function isVersion1({ incoming }: Context): boolean {
+  return incoming !== undefined && incoming.request.jsonrpc === undefined;
 }
 
 async function afterCheck(

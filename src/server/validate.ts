@@ -16,10 +16,10 @@ type Validate = Schema["~standard"]["validate"];
 export function paramsCheck(
   schema: Schema,
   positional: readonly string[] | undefined,
-): (params: Params | undefined) => Checked | Promise<Checked> {
+): (params: Params | undefined, isVersion1?: boolean) => Checked | Promise<Checked> {
   const shape = shapeOf(schema, positional);
   const { validate } = schema["~standard"];
-  return (params) => {
+  return (params, isVersion1 = false) => {
     if (params === undefined || params === null) {
       const empty = shape.form === "positional" ? [] : {};
       const checked = validate(empty);
@@ -32,10 +32,28 @@ export function paramsCheck(
       return alone instanceof Promise ? alone.then(orNoPosition) : orNoPosition(alone);
     }
     const input = intoShape(params, shape);
-    return input instanceof ParamsFault
-      ? { issues: [{ message: input.sentence }] }
-      : validate(input);
+    const checked =
+      input instanceof ParamsFault ? { issues: [{ message: input.sentence }] } : validate(input);
+    const lone = isVersion1 ? loneObject(params, shape) : undefined;
+    if (lone === undefined) return checked;
+    return checked instanceof Promise
+      ? checked.then((late) => (late.issues === undefined ? late : validate(lone)))
+      : checked.issues === undefined
+        ? checked
+        : validate(lone);
   };
+}
+
+/**
+ * In 1.0 params are an array, so clients such as Go's send an object of named params as its only element. Undefined
+ * unless the object has the name of a param.
+ */
+function loneObject(params: Params, shape: Shape): object | undefined {
+  if (shape.form !== "named" || !Array.isArray(params) || params.length !== 1) return undefined;
+  const [only] = params;
+  if (typeof only !== "object" || only === null || Array.isArray(only)) return undefined;
+  const { names } = shape;
+  return names === undefined || names.some((name) => Object.hasOwn(only, name)) ? only : undefined;
 }
 
 function isNamed(params: Params): boolean {

@@ -1,9 +1,9 @@
 import { once } from "node:events";
-import { createServer } from "node:http";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { json } from "node:stream/consumers";
 import type { Browser } from "playwright-core";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { build, Process, start } from "../cli/process.ts";
 import { root } from "../entries.ts";
 import { describeWith } from "../services.ts";
@@ -11,6 +11,12 @@ import { launchChromium, openPage } from "./launch.ts";
 import { call, connected, outcome, rows } from "./playground-page.ts";
 
 const services = ["playwright", "chromium", "npm peers"];
+
+/** The command line looks for a WebSocket, which these servers do not have. */
+function isForeign(request: IncomingMessage, response: ServerResponse): boolean {
+  if (request.method !== "POST") response.writeHead(404).end();
+  return request.method !== "POST";
+}
 
 describeWith(services, "the playground of servers that callwire did not make", () => {
   let browser: Browser;
@@ -37,6 +43,7 @@ describeWith(services, "the playground of servers that callwire did not make", (
     answer: (call: { readonly method: string }) => string,
   ): Promise<AsyncDisposable & { readonly url: string }> {
     const server = createServer(async (request, response) => {
+      if (isForeign(request, response)) return;
       const asked = (await json(request)) as { method: string; id: number };
       const isDescription = asked.method === "rpc.discover";
       const text = isDescription ? JSON.stringify(description) : answer(asked);
@@ -121,6 +128,27 @@ describeWith(services, "the playground of servers that callwire did not make", (
     }
     const connect = await page.getByRole("button", { name: "Connect" }).boundingBox();
     expect(connect?.x).toBeLessThan(page.viewportSize()?.width ?? 0);
+    expect(page.complaints).toEqual([]);
+  });
+
+  test("one without a description is not shown as a failure, and only its wires are offered", async () => {
+    const server = createServer(async (request, response) => {
+      if (isForeign(request, response)) return;
+      const { id = null } = (await json(request)) as { id?: number };
+      const error = { code: -32601, message: "Method not found" };
+      response.setHeader("content-type", "application/json");
+      response.end(JSON.stringify({ jsonrpc: "2.0", error, id }));
+    });
+    await once(server.listen(0, "127.0.0.1"), "listening");
+    onTestFinished(() => void server.close().closeAllConnections());
+    const { port } = server.address() as AddressInfo;
+    await using own = await playground(`http://127.0.0.1:${port}`);
+    await using page = await openPage(browser, own.page);
+    await page.getByText("No description").waitFor();
+    await page.getByText("This server does not list its methods, which is optional.").waitFor();
+    expect(await page.getByRole("main").getByText("Method not found").count()).toBe(0);
+    expect(await page.getByRole("main").locator(".fault").count()).toBe(0);
+    expect(await page.getByRole("group", { name: "Wire" }).getByRole("radio").count()).toBe(1);
     expect(page.complaints).toEqual([]);
   });
 

@@ -7,7 +7,8 @@ import { createServer, method, RpcError, type Server } from "callwire";
 import { type HttpServer, serveHttp } from "callwire/http/node";
 import { authenticate, bearer } from "callwire/security";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { build, cli, finish, type Process, start, startDemo } from "./process.ts";
+import { z } from "zod";
+import { build, cli, finish, inSlowTime, type Process, start, startDemo } from "./process.ts";
 
 let folder: string;
 let demo: Process & { readonly origin: string };
@@ -32,6 +33,17 @@ beforeAll(async () => {
   server = createServer({
     headers: method({}, (_, call) => call.transport.headers),
     escape: method({}, () => "\u001b[31m\u009b31mred"),
+    typed: method(
+      {
+        params: z.object({
+          order: z.string(),
+          count: z.number(),
+          note: z.string().nullable().optional(),
+          inner: z.object({ code: z.string() }).optional(),
+        }),
+      },
+      (params) => params,
+    ),
     fail: method({}, () => {
       throw new RpcError(1, "\u001b[31mred\u0007");
     }),
@@ -99,6 +111,26 @@ describe("params", () => {
     const { code, stderr } = await finish(["call", rpc, "add", `@${file}`]);
     expect(stderr).toContain("a message holds at most 1048576 bytes");
     expect(code).toBe(1);
+  });
+});
+
+describe("types that the server declares", () => {
+  const typed = (...words: string[]) => finish(["call", http.url, "typed", ...words], inSlowTime);
+
+  test.each<[words: string[], result: unknown]>([
+    [["order=7", "count=7"], { order: "7", count: 7 }],
+    [["order=true", "count=1", "note=null"], { order: "true", count: 1, note: null }],
+    [["order=12345678901234567890", "count=1"], { order: "12345678901234567890", count: 1 }],
+    [["order=a", "count=1", "inner.code=007"], { order: "a", count: 1, inner: { code: "007" } }],
+  ])("%j", async (words, result) => {
+    const { code, stdout } = await typed(...words);
+    expect([code, JSON.parse(stdout)]).toEqual([0, result]);
+  });
+
+  test("--verbose shows only the call", async () => {
+    const { stderr } = await typed("order=7", "count=7", "--verbose");
+    expect(stderr.match(/^-->/gm)).toHaveLength(1);
+    expect(stderr).not.toContain("rpc.discover");
   });
 });
 
@@ -278,7 +310,10 @@ describe("what goes wrong", () => {
     [["call", "http://127.0.0.1:1", "add", "a=1", "a=2"], /a is given twice/],
     [["call", "http://127.0.0.1:1", "add", "a=1", "a.b=2"], /a already has a value/],
     [["call", "http://127.0.0.1:1", "add", "@/nowhere"], /\/nowhere: no such file/],
-    [["call", "http://127.0.0.1:1", "add", "--timeout", "soon"], /--timeout must be a number/],
+    [
+      ["call", "http://127.0.0.1:1", "add", "--timeout", "soon"],
+      /--timeout must be a time such as/,
+    ],
     [["call", "http://127.0.0.1:1", "add", "-H", "nothing"], /--header must be "name: value"/],
     [
       ["call", "http://127.0.0.1:1", "add", "a=1", "--v1"],

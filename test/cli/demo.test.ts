@@ -9,6 +9,7 @@ import { text } from "node:stream/consumers";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ownPort } from "../own-port.ts";
+import { json, send } from "../transports/http/wire.ts";
 import { build, cli, Process, start, startDemo } from "./process.ts";
 
 const run = promisify(execFile);
@@ -97,6 +98,22 @@ describe("what it says at the start", () => {
     for (const address of others) {
       expect(await post(`http://${address}/rpc`, add)).toEqual(five);
     }
+  });
+
+  test("the name of a service is refused with the option that allows it, as the banner says", async () => {
+    await using demo = start(["demo", "--port", "0", "--host", "0.0.0.0"]);
+    const [, port = ""] = await demo.shown(/127\.0\.0\.1:(\d+)/);
+    await demo.shown(/Ctrl-C/);
+    const hasNetwork = demo.stdout.includes("Everyone in your network");
+    expect(demo.stdout.includes("get 403 until --hosts lists them")).toBe(hasNetwork);
+    const { status, text } = await send(Number(port), {
+      headers: { ...json, host: "users.prod.svc" },
+      body: add,
+    });
+    expect([status, JSON.parse(text).error.data]).toEqual([
+      403,
+      expect.stringMatching(/"users\.prod\.svc".*option hosts \(--hosts\)/),
+    ]);
   });
 
   test("--hosts and --origins let more in", async () => {

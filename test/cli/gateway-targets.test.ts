@@ -19,7 +19,7 @@ async function startGateway(
   }));
   const path = inFolder("gateway.json");
   await writeFile(path, JSON.stringify({ upstreams, routes }));
-  const gateway = start(["gateway", path, "--port", "0", ...flags]);
+  const gateway = start(["gateway", path, "--port", "0", "--log", "pretty", ...flags]);
   onTestFinished(() => gateway[Symbol.asyncDispose]());
   const [origin] = await gateway.shown(/http:\/\/127\.0\.0\.1:\d+/);
   return Object.assign(gateway, { origin });
@@ -36,14 +36,14 @@ async function readiness(origin: string, status: number): Promise<unknown> {
   }
 }
 
-test("a gateway is ready while each route has a target, and says when one dies and returns", async () => {
+test("a gateway is ready while its required upstreams are, and says when one dies and returns", async () => {
   const [here, away] = await Promise.all([
     Behind.start({ who: () => "behind" }),
     Behind.start({ who: () => "behind" }),
   ]);
   const gateway = await startGateway({
     here: { url: here.url, healthCheck },
-    away: { url: away.url, healthCheck },
+    away: { url: away.url, healthCheck, required: true },
   });
   const { origin } = gateway;
   expect(await readiness(origin, 200)).toEqual({
@@ -71,12 +71,55 @@ test("a gateway is ready while each route has a target, and says when one dies a
   expect(gateway.stderr.trim().split("\n")).toHaveLength(2);
 });
 
+test("one dead upstream leaves the gateway ready, and the body names it", async () => {
+  const [here, away] = await Promise.all([
+    Behind.start({ who: () => "behind" }),
+    Behind.start({ who: () => "behind" }),
+  ]);
+  await away.stop();
+  const gateway = await startGateway(
+    { here: { url: here.url, healthCheck }, away: { url: away.url, healthCheck } },
+    "--metrics",
+  );
+  const response = await fetch(`${gateway.origin}/readyz`);
+  expect([response.status, await response.json()]).toEqual([
+    200,
+    { status: "ready", upstreams: { here: "ok", away: "no target answers" } },
+  ]);
+  const metrics = await (await fetch(`${gateway.origin}/metrics`)).text();
+  expect(metrics).toContain(`callwire_target_up{upstream="away",target="${away.url}"} 0`);
+  const client = createClient(httpLink(`${gateway.origin}/rpc`));
+  expect(await client.call("here/who")).toBe("behind");
+});
+
+test("a gateway logs JSON with a time unless it writes to a terminal", async () => {
+  const behind = await Behind.start({ who: () => "behind" });
+  await behind.stop();
+  const path = inFolder("json-log.json");
+  const config = {
+    upstreams: { away: { url: behind.url } },
+    routes: [{ method: "*", to: "away" }],
+  };
+  await writeFile(path, JSON.stringify(config));
+  await using gateway = start(["gateway", path, "--port", "0"]);
+  const [line] = await gateway.shown(/^\{.*not available.*\}\n/m, "stderr");
+  expect(JSON.parse(line)).toMatchObject({
+    time: expect.stringMatching(/^\d{4}-\d\d-\d\dT/),
+    level: "warn",
+    msg: "a target is not available",
+    upstream: "away",
+    target: behind.url,
+  });
+});
+
 test("a gateway that starts before what is behind it is not ready, and calls it as soon as it is there", async () => {
   const behind = await Behind.start({ who: () => "behind" });
   await behind.stop();
   // For so long it counts as one that is about to start, and is called all the same.
   const patient = { everyMs: 600_000, timeoutMs: 30_000 };
-  const gateway = await startGateway({ late: { url: behind.url, healthCheck: patient } });
+  const gateway = await startGateway({
+    late: { url: behind.url, healthCheck: patient, required: true },
+  });
   expect(await readiness(gateway.origin, 503)).toMatchObject({
     upstreams: { late: "no target answers" },
   });
@@ -97,7 +140,7 @@ test("a gateway whose log nobody reads any more goes on", async () => {
   ]);
   const gateway = await startGateway({
     here: { url: here.url, healthCheck },
-    away: { url: away.url, healthCheck },
+    away: { url: away.url, healthCheck, required: true },
   });
   gateway.child.stderr?.destroy();
   const client = createClient(httpLink(`${gateway.origin}/rpc`));
@@ -112,7 +155,10 @@ test("a gateway whose log nobody reads any more goes on", async () => {
 
 test("--metrics counts the calls, and what became of them behind the gateway", async () => {
   const behind = await Behind.start({ who: () => "behind" });
-  const gateway = await startGateway({ one: { url: behind.url, healthCheck } }, "--metrics");
+  const gateway = await startGateway(
+    { one: { url: behind.url, healthCheck, required: true } },
+    "--metrics",
+  );
   const client = createClient(httpLink(`${gateway.origin}/rpc`));
   for (let i = 0; i < 3; i++) await client.call("one/who");
   const page = async () => (await fetch(`${gateway.origin}/metrics`)).text();

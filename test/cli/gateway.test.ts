@@ -24,7 +24,7 @@ async function config(name: string, text: string): Promise<string> {
 }
 
 async function startGateway(args: readonly string[]): Promise<Process & { url: string }> {
-  const gateway = start(["gateway", ...args, "--port", "0"]);
+  const gateway = start(["gateway", ...args, "--port", "0", "--log", "pretty"]);
   onTestFinished(() => gateway[Symbol.asyncDispose]());
   const [url] = await gateway.shown(/http:\/\/127\.0\.0\.1:\d+\/rpc/);
   return Object.assign(gateway, { url });

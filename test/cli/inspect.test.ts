@@ -6,6 +6,7 @@ import {
   type Server as NetServer,
 } from "node:net";
 import { createInterface } from "node:readline";
+import { text } from "node:stream/consumers";
 import { createServer, silentLog } from "callwire";
 import { serveHttp } from "callwire/http/node";
 import { bearer, secureDefaults } from "callwire/security";
@@ -231,4 +232,31 @@ describe("servers of others", () => {
     const run = await finish(["conform", url, ...one]);
     expect(run).toMatchObject({ code: 0, stderr: "" });
   });
+});
+
+test("a server that closes the connection is said to give no reply", async () => {
+  const url = await httpServer(async (request, response) => {
+    const body = await text(request);
+    let payload: { id?: unknown };
+    try {
+      payload = JSON.parse(body);
+    } catch {
+      request.socket.destroy();
+      return;
+    }
+    const error = { code: -32601, message: "Method not found" };
+    response.setHeader("content-type", "application/json");
+    response.end(JSON.stringify({ jsonrpc: "2.0", error, id: payload.id ?? null }));
+  });
+  const { stdout } = await finish(["inspect", url, "--quick"]);
+  expect(stdout).toMatch(/HTTP status .*, no reply for invalid JSON$/m);
+  expect(stdout).not.toContain("null");
+});
+
+test("a server with one method has 1 method", async () => {
+  const server = createServer({ only: () => 1 }, { log: silentLog });
+  closers.push(() => server.close());
+  const { url } = await serveHttp(server, { port: 0 });
+  const { stdout } = await finish(["inspect", url, "--quick"]);
+  expect(stdout).toMatch(/Discovery .*, 1 method$/m);
 });

@@ -11,6 +11,7 @@ import { serveHttp } from "callwire/http/node";
 import { authenticate, bearer } from "callwire/security";
 import { webSocketLink } from "callwire/ws";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { ownPort } from "../own-port.ts";
 import { json } from "../transports/http/wire.ts";
 import { build, finish, type Process, start } from "./process.ts";
 
@@ -404,4 +405,20 @@ describe("callwire record and replay", () => {
     expect(again.code).toBe(3);
     expect(JSON.parse(again.stdout)).toMatchObject({ error: { code: "CONNECTION_FAILED" } });
   });
+});
+
+test("says once that its server does not answer, and once that it does again", async () => {
+  const port = await ownPort();
+  const away = `http://127.0.0.1:${port}/rpc`;
+  await using recorder = await recording(away, join(folder, "away.jsonl"));
+  const body = '{"jsonrpc":"2.0","method":"add","params":[2,3],"id":1}';
+  const ask = () => fetch(recorder.url, { method: "POST", headers: json, body });
+  expect([(await ask()).status, (await ask()).status]).toEqual([502, 502]);
+  await recorder.shown(/does not answer: .*ECONNREFUSED/, "stderr");
+  const server = createServer(methods, { log: silentLog });
+  await serveHttp(server, { port });
+  expect((await ask()).status).toBe(200);
+  await recorder.shown(/answers again/, "stderr");
+  await server.close();
+  expect(recorder.stderr.match(/does not answer/g)).toHaveLength(1);
 });

@@ -38,7 +38,7 @@ describe("callwire top", () => {
     const shown = await finish(["top", demo.origin, "--once"]);
     expect(shown.code).toBe(0);
     expect(shown.stdout).toContain("6 calls, 2 errors since the server started");
-    expect(shown.stdout).toMatch(/^add +- +- +<?[\d.]+ ms +<?[\d.]+ ms +5 +1$/m);
+    expect(shown.stdout).toMatch(/^add +- +- +<?[\d.-]+ ms +<?[\d.-]+ ms +5 +1$/m);
     expect(shown.stdout).toMatch(/^\(unknown\) .* 1 +1$/m);
     const read = await finish(["top", `${demo.origin}/rpc`, "--once", "--json"]);
     const { methods, totals } = JSON.parse(read.stdout) as Look;
@@ -68,13 +68,15 @@ describe("callwire top", () => {
     const address = `http://127.0.0.1:${(other.address() as AddressInfo).port}`;
     const { stdout: table } = await finish(["top", address, "--once"]);
     expect(table).toMatch(/^quick +- +- +<0\.1 ms +<0\.1 ms +10 +0$/m);
-    expect(table).toMatch(/^slow +- +- +10 ms +>10 ms +4 +0$/m);
+    expect(table).toMatch(/^slow +- +- +0\.1-10 ms +>10 ms +4 +0$/m);
     const { stdout: json } = await finish(["top", address, "--once", "--json"]);
     other.close();
+    const quick = { method: "quick", calls: 10, errors: 0 };
+    const slow = { method: "slow", calls: 4, errors: 0 };
     expect(JSON.parse(json)).toEqual({
       methods: [
-        { method: "quick", calls: 10, errors: 0, p50Ms: 0.1, p99Ms: 0.1 },
-        { method: "slow", calls: 4, errors: 0, p50Ms: 10, p99Ms: 10 },
+        { ...quick, p50Ms: 0.1, p50RangeMs: [0, 0.1], p99Ms: 0.1, p99RangeMs: [0, 0.1] },
+        { ...slow, p50Ms: 10, p50RangeMs: [0.1, 10], p99Ms: 10, p99RangeMs: [10, null] },
       ],
       totals: { calls_in_flight: 0, request_size_characters_sum: 500 },
     });

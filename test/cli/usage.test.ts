@@ -126,7 +126,10 @@ describe("a mistake is told in one line, with exit code 2", () => {
       ["record", "http://a:b@127.0.0.1:1", "--to", "x.jsonl"],
       /credentials in the address are not sent/,
     ],
-    [["replay", "fine.js", "http://127.0.0.1:1", "--timeout", "1e3"], /--timeout must be a number/],
+    [
+      ["replay", "fine.js", "http://127.0.0.1:1", "--timeout", "1e3"],
+      /--timeout must be a time such as/,
+    ],
     ...["http://127.0.0.1:1", "ws://127.0.0.1:1"].flatMap((url): [string[], RegExp][] =>
       [
         ["call", url, "add"],

@@ -149,6 +149,7 @@ async function leftAlone(methods: Methods) {
     {
       upstreams: {
         all: {
+          required: true,
           healthCheck: false,
           targets: {
             one: () => {

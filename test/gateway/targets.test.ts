@@ -282,7 +282,7 @@ describe("failures", () => {
     let told = (_: string): void => {};
     const log = { ...silentLog, warn: (_: object, message: string) => told(message) };
     const gateway = await start(
-      { upstreams: { all: { targets: { one: () => behind.link() } } }, routes },
+      { upstreams: { all: { targets: { one: () => behind.link() }, required: true } }, routes },
       { clock, log },
     );
     expect(gateway.readiness().ok).toBe(false);
@@ -332,10 +332,11 @@ describe("failures", () => {
         upstreams: {
           all: {
             targets: { one: () => behind.link() },
+            required: true,
             healthCheck: false,
             circuitBreaker: { failures: 2, coolDownMs: 1_000 },
           },
-          unused: { targets: { none: () => behind.link() } },
+          unused: { targets: { none: () => behind.link() }, required: true },
         },
         routes,
       },
@@ -620,7 +621,7 @@ describe("a wrong path", () => {
     const warnings: unknown[] = [];
     const log = { ...silentLog, warn: (fields: object) => void warnings.push(fields) };
     const gateway = await start(
-      { upstreams: { all: { targets: { t: () => httpLink(url) } } }, routes },
+      { upstreams: { all: { targets: { t: () => httpLink(url) }, required: true } }, routes },
       { log },
     );
     expect(gateway.readiness()).toEqual({ ok: false, upstreams: { all: "no target answers" } });

@@ -1,6 +1,13 @@
-import { createServer } from "callwire";
-import { htmlReference, markdownReference, openrpcDocument, readDocument } from "callwire/openrpc";
+import { createServer, method } from "callwire";
+import {
+  htmlReference,
+  markdownReference,
+  openrpcDocument,
+  readDocument,
+  readMarkdown,
+} from "callwire/openrpc";
 import { describe, expect, test } from "vitest";
+import * as z from "zod";
 import { methods as demo } from "../../examples/demo/methods.ts";
 import { hostile } from "./hostile.ts";
 
@@ -56,6 +63,77 @@ describe("HTML", () => {
       expect(tags).not.toContain(tag);
     expect(page).not.toMatch(/<[^>]*\son\w+=/);
     expect(page.match(/<\/style>/g)).toHaveLength(1);
+  });
+});
+
+describe("what a reference says of params", () => {
+  const own = openrpcDocument(
+    createServer({
+      users: {
+        list: method(
+          {
+            summary: "Lists users",
+            description:
+              "Lists **users**, see [docs](https://example.com/a?b&c).\n\n1. first\n2. second",
+            params: z.object({
+              page: z.int().min(1).max(100).default(1).describe("Which `page`"),
+              name: z
+                .string()
+                .regex(/^[a-z]+$/)
+                .optional(),
+            }),
+            result: z.array(z.object({ id: z.string() }).meta({ id: "User" })),
+          },
+          () => [],
+        ),
+      },
+    }).methods,
+    { title: "Users", version: "1" },
+  );
+
+  test("limits, defaults, patterns and integers", () => {
+    for (const text of [htmlReference(own), markdownReference(own)]) {
+      expect(text).toContain("integer, 1 to 100, default 1");
+      expect(text).toContain("matches /^[a-z]+$/");
+    }
+  });
+
+  test("HTML groups methods, links types and renders Markdown", () => {
+    const page = htmlReference(own);
+    expect(page).toContain("<h2>users</h2>");
+    expect(page).toContain('<a href="#method-1"><code>list</code> <small>Lists users</small></a>');
+    expect(page).toContain('<a href="#type-User">User</a>[]');
+    expect(page).toContain('<section id="type-User">');
+    expect(page).toContain("Lists <strong>users</strong>");
+    expect(page).toContain('<a href="https://example.com/a?b&amp;c" rel="noreferrer">docs</a>');
+    expect(page).toContain("<ol>\n<li>first</li>");
+    expect(page).toContain("Which <code>page</code>");
+  });
+});
+
+describe("Markdown in descriptions", () => {
+  test.each([
+    [
+      "a `b` **c** *d* _e_ snake_case_name",
+      "text code text strong text emphasis text emphasis text",
+    ],
+    ["[x](javascript:alert(1)) ![i](https://a.b/c.png)", "text link"],
+    ["2 * 3 * 4 and **open", "text"],
+  ])("%s", (text, kinds) => {
+    const [block] = readMarkdown(text);
+    if (block?.kind !== "paragraph") throw new TypeError("not a paragraph");
+    expect(block.spans.map(({ kind }) => kind).join(" ")).toBe(kinds);
+  });
+
+  test("blocks", () => {
+    const text = "# Title\n\nOne\ntwo\n\n- a\n  more\n- b\n\n```ts\n*x*\n```\nend";
+    expect(readMarkdown(text).map(({ kind }) => kind)).toEqual([
+      "heading",
+      "paragraph",
+      "list",
+      "code",
+      "paragraph",
+    ]);
   });
 });
 

@@ -8,6 +8,7 @@ import { version } from "../state/settings.ts";
 import { BatchTray } from "./batch-tray.tsx";
 import { Icon } from "./icon.tsx";
 import { JsonEditor } from "./json-editor.tsx";
+import { Markdown } from "./markdown.tsx";
 import { MethodReference } from "./method-reference.tsx";
 import { Outcome } from "./outcome.tsx";
 import { ParamsForm } from "./params-form.tsx";
@@ -18,7 +19,7 @@ import { Welcome } from "./welcome.tsx";
 export function CallPanel() {
   const method = selectedMethod.value;
   return (
-    <main class="panel call" id="call">
+    <main class="panel call" id="call" tabIndex={-1}>
       <div class="scroll">
         {method === undefined ? (
           <Welcome />
@@ -57,7 +58,9 @@ function MethodHead({ method }: { readonly method: OpenrpcMethod }) {
         ))}
       </h1>
       {method.summary === undefined ? null : <p class="lead">{method.summary}.</p>}
-      {method.description === undefined ? null : <p class="about">{method.description}</p>}
+      <div class="about">
+        <Markdown text={method.description} />
+      </div>
     </header>
   );
 }

@@ -1,5 +1,5 @@
 import { description, status } from "../state/session.ts";
-import { address, transport, transportLabels, transports } from "../state/settings.ts";
+import { address, transport, transportLabels, wires } from "../state/settings.ts";
 import { linkToCall } from "../state/share.ts";
 import { isConnectOpen, type Theme, theme, themes } from "../state/view.ts";
 import { CopyButton } from "./copy-button.tsx";
@@ -27,7 +27,7 @@ export function Header() {
         onChange={(name) => {
           transport.value = name;
         }}
-        options={transports.map((name) => ({ value: name, label: transportLabels[name] }))}
+        options={wires.value.map((name) => ({ value: name, label: transportLabels[name] }))}
       />
       <div class="tools">
         <button

@@ -1,8 +1,9 @@
-import type { OpenrpcMethod } from "callwire/openrpc";
-import { limitsText, typeText } from "../schema/describe.ts";
+import { type OpenrpcMethod, schemaLimits } from "callwire/openrpc";
+import { typeText } from "../schema/describe.ts";
 import { exampleParams } from "../schema/params.ts";
 import { touched, write } from "../state/draft.ts";
 import { components } from "../state/session.ts";
+import { Markdown } from "./markdown.tsx";
 import { Scrollable } from "./scrollable.tsx";
 
 /** What the server says about a method: params, result, errors and examples. */
@@ -20,10 +21,11 @@ export function MethodReference({ method }: { readonly method: OpenrpcMethod }) 
 function Params({ method }: { readonly method: OpenrpcMethod }) {
   const whole = method["x-params"];
   if (method.params.length === 0 && whole === undefined) return null;
-  const abouts = method.params.map(({ schema, description, summary }) =>
-    [description ?? summary, limitsText(schema, components.value)].filter(Boolean).join(" · "),
-  );
-  const hasAbout = abouts.some((about) => about !== "");
+  const abouts = method.params.map(({ schema, description, summary = "" }) => ({
+    about: description ?? summary,
+    limits: schemaLimits(schema, components.value),
+  }));
+  const hasAbout = abouts.some(({ about, limits }) => about !== "" || limits !== "");
   return (
     <div>
       <h3>Params</h3>
@@ -47,7 +49,12 @@ function Params({ method }: { readonly method: OpenrpcMethod }) {
                 <td>
                   <code>{typeText(schema, components.value)}</code>
                 </td>
-                {hasAbout ? <td>{abouts[i]}</td> : null}
+                {hasAbout ? (
+                  <td>
+                    <Markdown text={abouts[i]?.about} />
+                    <span class="faint">{abouts[i]?.limits}</span>
+                  </td>
+                ) : null}
               </tr>
             ))}
             {method.params.length === 0 ? (
@@ -72,9 +79,9 @@ function Result({ method }: { readonly method: OpenrpcMethod }) {
     <div>
       <h3>{stream === undefined ? "Result" : "Items of the stream"}</h3>
       <p>
-        <code>{typeText(schema, components.value)}</code>{" "}
-        {stream === undefined ? method.result?.description : null}
+        <code>{typeText(schema, components.value)}</code>
       </p>
+      <Markdown text={stream === undefined ? method.result?.description : undefined} />
     </div>
   );
 }

@@ -1,3 +1,4 @@
+import { computed, signal } from "@preact/signals";
 import type { OpenrpcMethod } from "callwire/openrpc";
 import { useEffect, useRef } from "preact/hooks";
 import { forget } from "../state/calls.ts";
@@ -13,12 +14,19 @@ import { plural } from "./units.ts";
 export function MethodsPanel() {
   const list = useRef<HTMLDivElement>(null);
   const typed = search.value.trim();
-  /** Arrow keys walk through the methods. */
+  /** Arrow keys, Home and End walk through the methods, of which only one is a tab stop. */
   const walk = (event: KeyboardEvent): void => {
-    if (event.key !== "ArrowDown" && event.key !== "ArrowUp") return;
     const buttons = [...(list.current?.querySelectorAll<HTMLButtonElement>("button.method") ?? [])];
     const at = buttons.indexOf(document.activeElement as HTMLButtonElement);
-    const next = buttons[event.key === "ArrowDown" ? at + 1 : Math.max(0, at - 1)];
+    // In the search field, Home and End move the cursor.
+    if (at < 0 && event.key !== "ArrowDown") return;
+    const places: Readonly<Record<string, number>> = {
+      ArrowDown: at + 1,
+      ArrowUp: Math.max(0, at - 1),
+      Home: 0,
+      End: buttons.length - 1,
+    };
+    const next = buttons[places[event.key] ?? -1];
     if (next === undefined) return;
     event.preventDefault();
     next.focus();
@@ -69,6 +77,18 @@ export function MethodsPanel() {
   );
 }
 
+/** The method that had the focus last. */
+const focused = signal<string | undefined>(undefined);
+
+/** The one method in the tab order: that with the focus, else the chosen one, else the first. */
+const tabStop = computed(() => {
+  const names = new Set(found.value.map(({ name }) => name));
+  const wanted = [focused.value, selectedName.value].find(
+    (name) => name !== undefined && names.has(name),
+  );
+  return wanted ?? groups.value[0]?.methods[0]?.method.name;
+});
+
 function MethodItem({ label, method }: { readonly label: string; readonly method: OpenrpcMethod }) {
   const isChosen = selectedName.value === method.name;
   const item = useRef<HTMLLIElement>(null);
@@ -80,6 +100,10 @@ function MethodItem({ label, method }: { readonly label: string; readonly method
       <button
         type="button"
         class={isChosen ? "method chosen" : "method"}
+        tabIndex={tabStop.value === method.name ? 0 : -1}
+        onFocus={() => {
+          focused.value = method.name;
+        }}
         aria-current={isChosen ? "true" : undefined}
         onClick={() => take(method.name)}
       >

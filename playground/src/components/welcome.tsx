@@ -13,7 +13,13 @@ export function Welcome() {
         A call is a JSON object: the name of a method, its params, and an id that the reply repeats.
         Select a method and press Call; the wire view shows both messages.
       </p>
-      {"message" in now ? <p class="fault">{now.message}</p> : null}
+      {now.state === "silent" ? (
+        <p class="note">
+          This server does not list its methods, which is optional. Type the name of one in the
+          search field to call it.
+        </p>
+      ) : null}
+      {"message" in now && now.state !== "silent" ? <p class="fault">{now.message}</p> : null}
       {"message" in now ? (
         <div class="row">
           <button type="button" class="primary" onClick={reconnect}>

@@ -41,21 +41,3 @@ export function typeText(
     })
     .join(" | ");
 }
-
-/** What a schema says about values beside their type: `0 to 10`, `format: date`. */
-export function limitsText(schema: JsonSchema | undefined, components: Components): string {
-  const known = resolved(schema, components);
-  const { minimum, maximum, minLength, maxLength, format } = known;
-  const parts: string[] = [];
-  const safe = (limit: unknown): limit is number =>
-    typeof limit === "number" && Math.abs(limit) < Number.MAX_SAFE_INTEGER;
-  if (safe(minimum) && safe(maximum)) parts.push(`${minimum} to ${maximum}`);
-  else if (safe(minimum)) parts.push(`at least ${minimum}`);
-  else if (safe(maximum)) parts.push(`at most ${maximum}`);
-  if (typeof maxLength === "number") {
-    parts.push(`${typeof minLength === "number" ? minLength : 0} to ${maxLength} characters`);
-  } else if (minLength === 1) parts.push("not empty");
-  if (typeof format === "string") parts.push(format);
-  if ("default" in known) parts.push(`default ${JSON.stringify(known.default)}`);
-  return parts.join(", ");
-}

@@ -16,6 +16,8 @@ export type VersionName = "2.0" | "1.0";
 export const endpoint = signal("/rpc");
 /** What the server offers to call. */
 export const endpoints = signal<readonly string[]>(["/rpc"]);
+/** The transports that the server has. */
+export const wires = signal<readonly TransportName[]>(transports);
 /** The server behind the endpoint, where the page's own server only forwards. */
 export const target = signal<string | undefined>(undefined);
 export const transport = signal<TransportName>("http");
@@ -66,14 +68,18 @@ export async function loadSettings(): Promise<void> {
       const listed = Array.isArray(told.endpoints) ? told.endpoints.filter(isText) : [];
       if (listed.length > 0) endpoints.value = listed;
       if (isText(told.target)) target.value = told.target;
+      const given: readonly unknown[] = Array.isArray(told.wires) ? told.wires : [];
+      const known = transports.filter((name) => given.includes(name));
+      if (known.length > 0) wires.value = known;
     }
     endpoint.value = endpoints.value[0] ?? "/rpc";
     if (/^wss?:/.test(target.value ?? "")) transport.value = "websocket";
+    if (!wires.value.includes(transport.value)) transport.value = wires.value[0] ?? "http";
     if (isObject(kept) && kept.target === target.value) {
       if (isText(kept.endpoint) && endpointFault(kept.endpoint) === undefined) {
         endpoint.value = kept.endpoint;
       }
-      const wire = transports.find((name) => name === kept.transport);
+      const wire = wires.value.find((name) => name === kept.transport);
       if (wire !== undefined) transport.value = wire;
       if (kept.version === "1.0") version.value = "1.0";
     }

@@ -2,7 +2,7 @@ import { effect } from "@preact/signals";
 import type { ParamsValue } from "../schema/params.ts";
 import * as draft from "./draft.ts";
 import { selectedName } from "./methods.ts";
-import { transport, transports, version } from "./settings.ts";
+import { transport, version, wires } from "./settings.ts";
 import { withoutSecrets } from "./storage.ts";
 
 /** Links longer than this break in some programs. */
@@ -29,7 +29,7 @@ export function linkToCall(): string {
 export function followLink(): boolean {
   const query = new URLSearchParams(location.hash.slice(1));
   const method = query.get("method");
-  const wire = transports.find((name) => name === query.get("wire"));
+  const wire = wires.value.find((name) => name === query.get("wire"));
   if (wire !== undefined) transport.value = wire;
   if (query.get("version") === "1.0") version.value = "1.0";
   if (method === null || method === "") return false;

@@ -1,6 +1,7 @@
 import { createServer, type Methods, printable } from "callwire";
 import { type Finding, findingsOfServer, missingGuards } from "../audit/server.ts";
 import { findingsOfUrl } from "../audit/url.ts";
+import { tlsOptions } from "../client-tls.ts";
 import { defineCommand, flag } from "../command.ts";
 import { onlyArgument, timeoutOf, timeoutOption } from "../command-arguments.ts";
 import { masked } from "../failure.ts";
@@ -15,7 +16,8 @@ export const command = defineCommand({
   usage: "<module | url> [options]",
   options: {
     json: flag("print the findings as JSON"),
-    timeout: timeoutOption(10_000),
+    timeout: timeoutOption(10),
+    ...tlsOptions,
   },
   examples: [
     ["callwire audit ./server.ts", "the server or the methods that a module exports"],

@@ -3,6 +3,7 @@ import { perSecond, reportOf, shownMs, shownRate, showReport } from "../bench/re
 import { explainFailure } from "../call-failure.ts";
 import { defineCommand, flag, option } from "../command.ts";
 import { countOf, targetFrom, timeoutOf } from "../command-arguments.ts";
+import { durationOf } from "../durations.ts";
 import { invalid, masked } from "../failure.ts";
 import { isHttpUrl, linkFromUrl } from "../link-from-url.ts";
 import { bar, LiveLine } from "../live-line.ts";
@@ -40,7 +41,7 @@ export const command = defineCommand({
     const durationMs =
       flags.duration === undefined && flags.requests !== undefined
         ? Number.POSITIVE_INFINITY
-        : durationOf(flags.duration);
+        : durationOf("--duration", flags.duration ?? "10s", "s");
     const options = {
       method,
       params,
@@ -110,15 +111,6 @@ async function watched(
     clearInterval(timer);
     line.clear();
   }
-}
-
-const units: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000 };
-
-function durationOf(text = "10s"): number {
-  const [, number, unit = "s"] = /^(\d{1,6}(?:\.\d+)?)(ms|s|m)?$/.exec(text) ?? [];
-  const ms = Number(number) * (units[unit] ?? Number.NaN);
-  if (ms > 0) return ms;
-  throw invalid("--duration", "a time such as 10s, 500ms or 2m", text);
 }
 
 function rateOf(text: string): number {

@@ -1,7 +1,8 @@
-import { createClient } from "callwire";
+import { createClient, type Params } from "callwire";
 import { explainFailure } from "../call-failure.ts";
 import { defineCommand, flag } from "../command.ts";
 import { targetFrom, timeoutOf } from "../command-arguments.ts";
+import { declaredParams } from "../declared-types.ts";
 import { Failure } from "../failure.ts";
 import { linkFromUrl, watchItems } from "../link-from-url.ts";
 import { ProgressLine } from "../live-line.ts";
@@ -30,10 +31,6 @@ export const command = defineCommand({
   ],
   async run(flags, positionals) {
     const { url, method, words } = targetFrom("call", positionals);
-    const params = await paramsFrom(words);
-    if (flags.v1 && params !== undefined && !Array.isArray(params)) {
-      throw new Failure("named params do not exist in JSON-RPC 1.0; pass an array such as [2,3]");
-    }
     const signal = stopSignal();
     const options = linkOptionsOf(flags);
     const { headers } = options;
@@ -43,10 +40,13 @@ export const command = defineCommand({
       watchItems(link, () => streams.abort()),
       { timeoutMs: timeoutOf(flags.timeout), version: flags.v1 ? "1.0" : "2.0" },
     );
+    const params = flags.v1
+      ? inOrder(await paramsFrom(words))
+      : await declaredParams(client, method, words, { ...options, signal });
     const progress = new ProgressLine();
     const begun = performance.now();
     try {
-      const result = await client.call(method, flags.v1 ? (params ?? []) : params, {
+      const result = await client.call(method, params, {
         signal: AbortSignal.any([signal, streams.signal]),
         onProgress: (value) => progress.report(value),
       });
@@ -65,3 +65,8 @@ export const command = defineCommand({
     }
   },
 });
+
+function inOrder(params: Params = []): Params {
+  if (Array.isArray(params)) return params;
+  throw new Failure("named params do not exist in JSON-RPC 1.0; pass an array such as [2,3]");
+}

@@ -36,7 +36,7 @@ export const command = defineCommand({
     junit: option("file", "also write JUnit XML"),
     badge: option("file", "also write a badge for shields.io"),
     ...serverOptions,
-    timeout: timeoutOption(2000),
+    timeout: timeoutOption(2),
   },
   examples: [
     ["callwire conform http://localhost:8000/rpc", "every case, over HTTP"],
@@ -60,7 +60,7 @@ export const command = defineCommand({
     }
     const url = onlyAddress("conform", positionals);
     const fixtures = fixturesFrom(flags.fixture ?? []);
-    const timeoutMs = timeoutOf(flags.timeout ?? "2000");
+    const timeoutMs = timeoutOf(flags.timeout ?? "2s");
     const options = linkOptionsOf(flags);
     const wire = await conformWire(url, options);
     for (const file of [flags.junit, flags.badge]) {

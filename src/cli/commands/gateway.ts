@@ -1,9 +1,11 @@
+import type { Log } from "callwire";
 import { createGateway, type Gateway, type GatewayOptions } from "callwire/gateway";
 import { defineCommand, option } from "../command.ts";
 import { countOf, framingOf, refuseExtra } from "../command-arguments.ts";
 import { Failure, oneLine } from "../failure.ts";
 import { ConfigReader, configFault, type LoadedConfig } from "../gateway/config.ts";
 import { checkAddress, nameOf } from "../gateway/upstreams.ts";
+import { logFormatOf, logIn, logOption, warningsOf } from "../log-format.ts";
 import {
   metricsOf,
   metricsOption,
@@ -12,7 +14,7 @@ import {
   wireOptions,
 } from "../served-wires.ts";
 import { serveUntilStopped } from "../serving.ts";
-import { notice } from "../terminal.ts";
+import { runWorkers, startsWorkers, workerOptions } from "../serving-workers.ts";
 
 /** Options for --to, and what they are called in a config. */
 const bridgeSettings = [
@@ -29,6 +31,8 @@ export const command = defineCommand({
     ...wireOptions,
     ...playgroundOption,
     ...metricsOption,
+    ...logOption,
+    ...workerOptions,
   },
   examples: [
     [
@@ -55,6 +59,11 @@ export const command = defineCommand({
       throw new Failure('gateway needs a config or --to; see "callwire gateway --help"');
     }
     refuseWithoutHttp(flags);
+    const log = logIn(logFormatOf(flags.log));
+    if (startsWorkers(flags)) {
+      await runWorkers(flags, path, log, metricsOf(flags));
+      return;
+    }
     let started = (): void => {};
     let reloaded = new Promise<void>((resolve) => {
       started = resolve;
@@ -67,7 +76,7 @@ export const command = defineCommand({
         reading?.abort(new Error("another reload began while the module was loading"));
         reloaded = reloaded.then(() => {
           reading = new AbortController();
-          return reload(server, path, read, begun);
+          return reload(server, path, read, begun, log);
         });
       });
     }
@@ -77,7 +86,11 @@ export const command = defineCommand({
     const begun = await read();
     const { options } = begun;
     const { metrics, use, pages } = metricsOf(flags);
-    const server = await create(begun, { ...options, use: [...use, ...(options.use ?? [])] });
+    const server = await create(begun, {
+      log: warningsOf(log),
+      ...options,
+      use: [...use, ...(options.use ?? [])],
+    });
     metrics?.targets(() => server.targets());
     started();
     const versions = (options.versions ?? ["2.0"]).join(" and ");
@@ -130,6 +143,7 @@ async function reload(
   path: string,
   read: () => Promise<LoadedConfig>,
   begun: LoadedConfig,
+  log: Log,
 ): Promise<void> {
   try {
     const loaded = await read();
@@ -143,8 +157,8 @@ async function reload(
     // Functions cannot be compared.
     const guards = [begun, loaded].some(({ options }) => options.use !== undefined);
     const kept = guards ? "; restart to change `use`" : "";
-    notice(`reloaded ${path}${rest}${kept}`);
+    log.info({}, `reloaded ${path}${rest}${kept}`);
   } catch (error) {
-    notice(`${oneLine(error)}; kept the previous config`);
+    log.warn({}, `${oneLine(error)}; kept the previous config`);
   }
 }

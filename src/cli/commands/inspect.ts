@@ -14,7 +14,7 @@ export const command = defineCommand({
   options: {
     quick: flag("do not probe limits"),
     ...serverOptions,
-    timeout: timeoutOption(5000),
+    timeout: timeoutOption(5),
     ...verboseOption,
     json: flag("print the result as JSON"),
   },
@@ -25,7 +25,7 @@ export const command = defineCommand({
   ],
   async run(flags, positionals) {
     const url = onlyAddress("inspect", positionals);
-    const timeoutMs = timeoutOf(flags.timeout ?? "5000");
+    const timeoutMs = timeoutOf(flags.timeout ?? "5s");
     // The stderr of a program would mix with the report.
     const options = { ...linkOptionsOf(flags), stderr: "ignore" } as const;
     const wire = await rawWireFromUrl(url, options);

@@ -62,7 +62,7 @@ On a terminal you can answer the questions of a server, and sign in.`,
         `unexpected argument ${JSON.stringify(extra)} after ${verb}; see "callwire mcp --help"`,
       );
     }
-    const { headers, transcript } = linkOptionsOf({ ...flags, framing: undefined });
+    const { headers, transcript } = linkOptionsOf(flags);
     const timeoutMs = timeoutOf(flags.timeout);
     const tokens = tokenStore(flags["sign-in"] === true, flags["token-file"], url, headers);
     // The MCP client is loaded only when it is needed.

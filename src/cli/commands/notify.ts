@@ -2,8 +2,9 @@ import { createClient } from "callwire";
 import { explainFailure } from "../call-failure.ts";
 import { defineCommand } from "../command.ts";
 import { targetFrom, timeoutOf } from "../command-arguments.ts";
+import { declaredParams } from "../declared-types.ts";
 import { linkFromUrl } from "../link-from-url.ts";
-import { aboutParams, paramsFrom } from "../params.ts";
+import { aboutParams } from "../params.ts";
 import { stopped, stopSignal } from "../process-end.ts";
 import { linkOptionsOf, serverOptions, verboseOption } from "../server-options.ts";
 
@@ -23,11 +24,11 @@ export const command = defineCommand({
   ],
   async run(flags, positionals) {
     const { url, method, words } = targetFrom("notify", positionals);
-    const params = await paramsFrom(words);
     const signal = stopSignal();
     const options = linkOptionsOf(flags);
     const link = await linkFromUrl(url, options);
     await using client = createClient(link, { timeoutMs: timeoutOf(flags.timeout) });
+    const params = await declaredParams(client, method, words, { ...options, signal });
     try {
       await client.notify(method, params, { signal });
     } catch (error) {

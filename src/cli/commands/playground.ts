@@ -1,11 +1,13 @@
 import type { Server } from "node:http";
-import { playgroundHandler } from "callwire/http/node";
+import { type PlaygroundOptions, playgroundHandler } from "callwire/http/node";
+import { tlsOptions } from "../client-tls.ts";
 import { defineCommand, flag, option } from "../command.ts";
 import { onlyArgument, portOf } from "../command-arguments.ts";
 import { Failure, oneLine } from "../failure.ts";
 import { forwardingServer } from "../forwarding.ts";
 import { listenOnLoopback } from "../host-names.ts";
 import { firstCall } from "../inspect/first-call.ts";
+import { findWires } from "../inspect/other-wires.ts";
 import { Prober } from "../inspect/prober.ts";
 import { checkHttpHeaders, isServerUrl } from "../link-from-url.ts";
 import { openBrowser } from "../open-browser.ts";
@@ -25,6 +27,7 @@ export const command = defineCommand({
     "no-open": flag("do not open a browser"),
     header: serverOptions.header,
     bearer: serverOptions.bearer,
+    ...tlsOptions,
   },
   examples: [
     ["callwire playground http://localhost:8000/rpc", "a server on this machine"],
@@ -32,14 +35,19 @@ export const command = defineCommand({
   ],
   async run(flags, positionals) {
     const target = targetOf(onlyArgument("playground", "an address", positionals));
-    const { headers } = linkOptionsOf({ ...flags, framing: undefined, timeout: undefined });
+    const { headers } = linkOptionsOf(flags);
     checkHttpHeaders(headers);
     const stopping = untilSignal();
+    const wires = wiresOf(target, headers);
+    // The page waits until it is known which wires it can offer.
+    const handler = wires.then((known) =>
+      playgroundHandler({ endpoints: [path], target: target.href, ...known }),
+    );
     const server = forwardingServer({
       target,
       path,
       headers,
-      page: playgroundHandler({ endpoints: [path], target: target.href }),
+      page: (request, response) => void handler.then((answer) => answer(request, response)),
     });
     const page = `http://127.0.0.1:${await listen(server, flags.port)}/`;
     const terminal = new Terminal(process.stdout);
@@ -47,7 +55,6 @@ export const command = defineCommand({
     terminal.line(`${terminal.dim("calls")}       ${target.href}`);
     terminal.line();
     terminal.line(terminal.dim("Press Ctrl-C to stop."));
-    void warnUnlessAnswered(target, headers);
     if (flags["no-open"] !== true) openBrowser(page);
     await stopping;
     server.closeAllConnections();
@@ -56,22 +63,34 @@ export const command = defineCommand({
   },
 });
 
-/** Only a warning, because the server may start later. */
-async function warnUnlessAnswered(
+const probeMs = 5000;
+
+/** The wires at the same path of the server. If it does not answer, it may start later: then all are offered. */
+async function wiresOf(
   target: URL,
   headers: Readonly<Record<string, string>>,
-): Promise<void> {
+): Promise<Pick<PlaygroundOptions, "wires">> {
   const url = target.href;
   const wire = await rawWireFromUrl(url, { headers });
-  const timeoutMs = 5000;
   try {
-    const prober = new Prober(wire, timeoutMs, new AbortController().signal);
-    await firstCall(url, prober, { timeoutMs, headers });
+    const prober = new Prober(wire, probeMs, new AbortController().signal);
+    await firstCall(url, prober, { timeoutMs: probeMs, headers });
+    const found = await findWires(url, { headers }, probeMs, prober);
+    const isSame = (other: string): boolean => pathOf(other) === pathOf(url);
+    const names = found.filter((each) => isSame(each.url)).map((each) => wireNames[each.wire]);
+    return { wires: [/^ws/.test(url) ? "websocket" : "http", ...names] };
   } catch (error) {
     notice(`${oneLine(error)}; the page stays empty until a server answers`);
+    return {};
   } finally {
     await wire.close();
   }
+}
+
+const wireNames = { HTTP: "http", WebSocket: "websocket", SSE: "sse" } as const;
+
+function pathOf(url: string): string {
+  return new URL(url).pathname.replace(/\/$/, "");
 }
 
 function targetOf(text: string): URL {

@@ -1,4 +1,5 @@
 import { redactor, secretKeys } from "callwire/observability";
+import { tlsOptions } from "../client-tls.ts";
 import { defineCommand, option } from "../command.ts";
 import { commaSeparated, onlyArgument, portOf } from "../command-arguments.ts";
 import { Failure, masked, oneLine } from "../failure.ts";
@@ -7,12 +8,14 @@ import { notAnAddress } from "../link-from-url.ts";
 import { untilSignal } from "../process-end.ts";
 import { RecordingProxy } from "../recording/proxy.ts";
 import { Recorder } from "../recording/recorder.ts";
+import { counted, notice } from "../terminal.ts";
 
 export const command = defineCommand({
   usage: "<url> --to <file> [options]",
   options: {
     to: option("file", "file for the recording"),
     port: option("number", "port to listen on; 0 picks a free one (default 8001)"),
+    ...tlsOptions,
     redact: option("names", "more to redact, such as ssn,params.user.email"),
   },
   examples: [
@@ -37,7 +40,7 @@ export const command = defineCommand({
     await checkWritable(flags.to);
     const stopping = untilSignal();
     const recorder = new Recorder(flags.to, redact);
-    const proxy = new RecordingProxy(target, recorder);
+    const proxy = new RecordingProxy(target, recorder, notice);
     try {
       const url = await proxy.listen(port);
       console.log(
@@ -53,7 +56,7 @@ export const command = defineCommand({
     }
     await proxy.close();
     await recorder.close();
-    console.log(`Recorded ${recorder.count} messages.`);
+    console.log(`Recorded ${counted(recorder.count, "message")}.`);
     process.exit(0);
   },
 });

@@ -3,8 +3,9 @@ import { createServer, type Host, type ServerOptions } from "callwire";
 import type { McpServer } from "callwire/mcp";
 import { defineCommand, flag, option } from "../command.ts";
 import { onlyArgument } from "../command-arguments.ts";
-import { Failure, oneLine } from "../failure.ts";
+import { Failure, invalid, oneLine } from "../failure.ts";
 import { loadModule, moduleVersion, type Offer } from "../load-module.ts";
+import { type LogFormat, logFormatOf, logIn, logOption, warningsOf } from "../log-format.ts";
 import {
   type Mount,
   metricsOf,
@@ -14,6 +15,7 @@ import {
   wireOptions,
 } from "../served-wires.ts";
 import { serveAgents, serveUntilStopped } from "../serving.ts";
+import { runWorkers, startsWorkers, workerOptions } from "../serving-workers.ts";
 
 export const command = defineCommand({
   usage: "<module> [options]",
@@ -22,7 +24,10 @@ export const command = defineCommand({
     path: option("path", "path for HTTP (default /rpc)"),
     ...playgroundOption,
     legacy: flag("also accept JSON-RPC 1.0"),
+    "legacy-errors": option("form", "errors in 1.0: object (default) or string"),
     ...metricsOption,
+    ...logOption,
+    ...workerOptions,
     mcp: flag("serve agents on stdio, or at /mcp with --port"),
   },
   examples: [
@@ -34,6 +39,11 @@ export const command = defineCommand({
     const module = onlyArgument("serve", "a module", positionals);
     const { path = "/rpc", legacy = false } = flags;
     checkPath(path, flags);
+    const format = logFormatOf(flags.log);
+    if (flags.mcp !== true && startsWorkers(flags)) {
+      await runWorkers(flags, module, logIn(format), metricsOf(flags));
+      return;
+    }
     const offer = await loadModule(module);
     const agents = flags.mcp === true ? await agentsOf(offer, module) : undefined;
     if (agents !== undefined && (flags.port === undefined || offer.kind === "agents")) {
@@ -48,12 +58,14 @@ export const command = defineCommand({
     }
     refuseWithoutHttp(flags);
     const { use, pages } = metricsOf(flags);
+    const legacyErrors = legacyErrorsOf(flags["legacy-errors"], legacy);
     const options: ServerOptions = {
       discover: { title: nameOf(module), version: moduleVersion(module) },
-      ...(legacy ? { versions: ["1.0", "2.0"] } : undefined),
+      log: warningsOf(logIn(format)),
+      ...(legacy ? { versions: ["1.0", "2.0"], version1Errors: legacyErrors } : undefined),
       ...(use.length === 0 ? undefined : { use }),
     };
-    const mount = { path, ...offerOf(offer, module, options) };
+    const mount = { path, ...offerOf(offer, module, options, format) };
     if (flags.stdio === true && mount.server.admit !== undefined)
       await checkStdioGuard(mount.server, module);
     await serveUntilStopped([agents === undefined ? mount : { ...mount, agents }], flags, {
@@ -103,7 +115,18 @@ function nameOf(module: string): string {
   return basename(module, extname(module));
 }
 
-function offerOf(offer: Offer, module: string, options: ServerOptions): Omit<Mount, "path"> {
+function legacyErrorsOf(form = "object", legacy: boolean): "object" | "string" {
+  if (form !== "object" && !legacy) throw new Failure("--legacy-errors needs --legacy");
+  if (form === "object" || form === "string") return form;
+  throw invalid("--legacy-errors", "object or string", form);
+}
+
+function offerOf(
+  offer: Offer,
+  module: string,
+  options: ServerOptions,
+  logFormat: LogFormat | undefined,
+): Omit<Mount, "path"> {
   if (offer.kind === "agents")
     throw new Failure(`${module} exports a server for agents; add --mcp`);
   if (offer.kind === "server") {
@@ -111,6 +134,8 @@ function offerOf(offer: Offer, module: string, options: ServerOptions): Omit<Mou
       throw new Failure(`--legacy needs methods; ${module} exports a server`);
     if (options.use !== undefined)
       throw new Failure(`--metrics needs methods; ${module} exports a server`);
+    if (logFormat !== undefined)
+      throw new Failure(`--log needs methods; ${module} exports a server, which has its own log`);
     return { server: offer.server, versions: "as the module sets" };
   }
   const { methods } = offer;

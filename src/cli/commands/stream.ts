@@ -10,10 +10,11 @@ import {
 import { explainFailure } from "../call-failure.ts";
 import { defineCommand, flag, option } from "../command.ts";
 import { targetFrom, timeoutOf } from "../command-arguments.ts";
+import { declaredParams } from "../declared-types.ts";
 import { knownMethods } from "../described-methods.ts";
 import { Failure } from "../failure.ts";
 import { linkFromUrl } from "../link-from-url.ts";
-import { aboutParams, paramsFrom } from "../params.ts";
+import { aboutParams } from "../params.ts";
 import { stopped, stopSignal } from "../process-end.ts";
 import { linkOptionsOf, serverOptions, verboseOption } from "../server-options.ts";
 import { counted, jsonLine, notice } from "../terminal.ts";
@@ -23,7 +24,7 @@ export const command = defineCommand({
   about: aboutParams,
   options: {
     ...serverOptions,
-    timeout: option("ms", "end the stream then (default: never)"),
+    timeout: option("time", "end the stream then, such as 1m (default never)"),
     ...verboseOption,
     json: flag("print failures as JSON too; items always are"),
   },
@@ -37,7 +38,6 @@ export const command = defineCommand({
   ],
   async run(flags, positionals) {
     const { url, method, words } = targetFrom("stream", positionals);
-    const params = await paramsFrom(words);
     const signal = stopSignal();
     const late =
       flags.timeout === undefined ? undefined : AbortSignal.timeout(timeoutOf(flags.timeout));
@@ -53,6 +53,7 @@ export const command = defineCommand({
       return success(null);
     };
     await using client = createClient(link, { use: [keepReply] });
+    const params = await declaredParams(client, method, words, { ...options, signal });
     let count = 0;
     try {
       const both = AbortSignal.any(late === undefined ? [signal] : [signal, late]);

@@ -1,10 +1,13 @@
 import { setTimeout as wait } from "node:timers/promises";
+import { tlsOptions } from "../client-tls.ts";
 import { defineCommand, flag, option } from "../command.ts";
 import { onlyArgument } from "../command-arguments.ts";
+import { durationOf } from "../durations.ts";
 import { Failure, invalid, oneLine } from "../failure.ts";
 import { bodyOf, httpFetch } from "../http-fetch.ts";
 import { notAnAddress } from "../link-from-url.ts";
 import { stopped, stopSignal } from "../process-end.ts";
+import { linkOptionsOf, serverOptions } from "../server-options.ts";
 import { Terminal } from "../terminal.ts";
 import {
   type MethodRow,
@@ -19,7 +22,10 @@ import { wrongAddress } from "../wrong-address.ts";
 export const command = defineCommand({
   usage: "<url> [options]",
   options: {
-    interval: option("seconds", "time between updates (default 1)"),
+    interval: option("time", "time between updates, such as 500ms (default 1s)"),
+    header: serverOptions.header,
+    bearer: serverOptions.bearer,
+    ...tlsOptions,
     once: flag("print totals since the server started, then exit"),
     json: flag("print one line of JSON per update"),
   },
@@ -29,12 +35,13 @@ export const command = defineCommand({
   ],
   async run(flags, positionals) {
     const url = metricsUrl(onlyArgument("top", "an address", positionals));
-    const seconds = Number(flags.interval ?? "1");
-    if (!(seconds >= 0.1 && seconds <= 3600)) {
-      throw invalid("--interval", "a number of seconds between 0.1 and 3600", flags.interval);
+    const { headers } = linkOptionsOf(flags);
+    const intervalMs = durationOf("--interval", flags.interval ?? "1s", "s");
+    if (intervalMs < 100 || intervalMs > 3_600_000) {
+      throw invalid("--interval", "between 100ms and 60m", flags.interval);
     }
     if (flags.once === true) {
-      show(url, undefined, await scrape(url, stopSignal()), flags.json === true, false);
+      show(url, undefined, await scrape(url, headers, stopSignal()), flags.json === true, false);
       return;
     }
     const signal = stopSignal();
@@ -42,9 +49,9 @@ export const command = defineCommand({
     if (live) process.stdout.write("\u001b[?25l");
     let updates = 0;
     try {
-      for (let before = await scrape(url, signal); ; updates++) {
-        await wait(seconds * 1000, undefined, { signal });
-        const now = await scrape(url, signal);
+      for (let before = await scrape(url, headers, signal); ; updates++) {
+        await wait(intervalMs, undefined, { signal });
+        const now = await scrape(url, headers, signal);
         show(url, before, now, flags.json === true, live);
         before = now;
       }
@@ -82,31 +89,40 @@ function show(
   process.stdout.write(text);
 }
 
-/** Each number with its unit in its name; of a bucket without one of its bounds, the other. */
+/** Each number with its unit in its name. The estimates come from a histogram, so each has the range of its bucket. */
 function rowForScripts({ method, calls, errors, rate, errorRate, p50, p99 }: MethodRow): object {
-  const ms = (value: Quantile | undefined): number | undefined =>
-    value === undefined ? undefined : Number((value.seconds * 1000).toFixed(3));
+  const ms = (seconds: number | undefined): number | undefined =>
+    seconds === undefined ? undefined : Number((seconds * 1000).toFixed(3));
+  // JSON has no Infinity; without an upper bound it is null.
+  const range = (value: Quantile | undefined): readonly unknown[] | undefined =>
+    value && [ms(value.from), value.to === Number.POSITIVE_INFINITY ? null : ms(value.to)];
   return {
     method,
     calls,
     errors,
     callsPerSecond: rate,
     errorsPerSecond: errorRate,
-    p50Ms: ms(p50),
-    p99Ms: ms(p99),
+    p50Ms: ms(p50?.seconds),
+    p50RangeMs: range(p50),
+    p99Ms: ms(p99?.seconds),
+    p99RangeMs: range(p99),
   };
 }
 
 const scrapeMs = 10_000;
 
-async function scrape(url: URL, stop: AbortSignal): Promise<Scrape> {
+async function scrape(
+  url: URL,
+  headers: Readonly<Record<string, string>>,
+  stop: AbortSignal,
+): Promise<Scrape> {
   const time = AbortSignal.timeout(scrapeMs);
   // Node may collect a signal without references; awaiting it would then never end.
   const signal = AbortSignal.any([time, stop]);
   let response: Response;
   let text: string;
   try {
-    response = await httpFetch(url.href, { signal });
+    response = await httpFetch(url.href, { headers, signal });
     text = await bodyOf(response);
   } catch (error) {
     if (stop.aborted) throw stopped("stopped", error);
@@ -115,7 +131,7 @@ async function scrape(url: URL, stop: AbortSignal): Promise<Scrape> {
       const message = `${url.href}: no reply within ${scrapeMs / 1000} s`;
       throw new Failure(message, { cause: error, exitCode: 3, report });
     }
-    const better = await wrongAddress(url.href, error);
+    const better = await wrongAddress(url.href, error, headers);
     throw better ?? new Failure(`${url.href}: ${oneLine(error)}`, { cause: error, exitCode: 3 });
   }
   if (!response.ok) {

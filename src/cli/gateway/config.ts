@@ -12,7 +12,6 @@ import { fileText } from "../files.ts";
 import { schemeWithoutHeaders } from "../link-from-url.ts";
 import { importModule } from "../load-module.ts";
 import { JsonFault, linesOf } from "./json-lines.ts";
-import { plainLog } from "./output.ts";
 import { configSchema } from "./schema.ts";
 import { checkAddress, defined, type Place, settingFault, upstreamOf } from "./upstreams.ts";
 
@@ -68,7 +67,6 @@ export class ConfigReader {
       ),
       config: { upstreams, routes, info: defined({ title, version }) },
       options: {
-        log: plainLog,
         ...defined({ versions, timeoutMs, limits: limits && defined(limits) }),
         ...options,
       } as GatewayOptions,

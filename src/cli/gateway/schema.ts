@@ -58,6 +58,10 @@ const upstream = z
         'must be false or {"method": "ping", "everyMs": 10000, "timeoutMs": 2000}',
       )
       .optional(),
+    required: z
+      .boolean()
+      .optional()
+      .describe("Whether /readyz fails while no target of this upstream is available."),
     circuitBreaker: z
       .strictObject({ failures: count.optional(), coolDownMs: milliseconds.optional() })
       .optional(),
@@ -113,5 +117,9 @@ export const configSchema = z.strictObject({
 
 /** The JSON Schema of config files, for editors; saved as `docs/gateway.schema.json`. */
 export function configJsonSchema(): object {
-  return { title: "A gateway of callwire", ...z.toJSONSchema(configSchema, { io: "input" }) };
+  return {
+    $id: "urn:callwire:gateway-config",
+    title: "A gateway of callwire",
+    ...z.toJSONSchema(configSchema, { io: "input" }),
+  };
 }

@@ -6,6 +6,7 @@ import { Failure } from "../failure.ts";
 import { memberOf } from "../json-values.ts";
 import { lazyLink } from "../lazy-link.ts";
 import { linkFromUrl, splitWords } from "../link-from-url.ts";
+import { filled } from "../named-servers.ts";
 import { prefixedOutput } from "./output.ts";
 
 export type Place = (path: readonly PropertyKey[]) => string;
@@ -92,9 +93,9 @@ export function upstreamOf(
   const sent = Object.fromEntries(
     Object.entries(headers ?? {}).map(([key, value]) => {
       const path = ["upstreams", name, "headers", key];
-      const filled = fromEnvironment(value, `${place(path)}: the upstream "${name}"`);
-      checkHeader(place, path, key, filled);
-      return [key, filled];
+      const text = filled(value, `${place(path)}: the upstream "${name}"`);
+      checkHeader(place, path, key, text);
+      return [key, text];
     }),
   );
   for (const [i, header] of (rest.forwardHeaders ?? []).entries()) {
@@ -149,15 +150,6 @@ function isHeader(name: string, value: string): boolean {
   } catch {
     return false;
   }
-}
-
-/** Replaces $NAME, so that secrets can stay out of config files. */
-function fromEnvironment(value: string, who: string): string {
-  return value.replace(/\$\{?([A-Z_][A-Z0-9_]*)\}?/g, (_, variable: string) => {
-    const found = process.env[variable];
-    if (found !== undefined) return found;
-    throw new Failure(`${who} needs the environment variable ${variable}`);
-  });
 }
 
 export function defined<T extends object>(members: T): Partial<T> {

@@ -1,5 +1,5 @@
 import { printable } from "callwire";
-import type { Terminal } from "../terminal.ts";
+import { counted, type Terminal } from "../terminal.ts";
 import type { Inspection } from "./inspection.ts";
 import type { LimitRange } from "./limits.ts";
 
@@ -13,7 +13,9 @@ export function showInspection(found: Inspection, terminal: Terminal): void {
   }
   terminal.line();
   terminal.line(
-    terminal.dim(`${found.messages} messages; first reply after ${found.firstAnswerMs} ms`),
+    terminal.dim(
+      `${counted(found.messages, "message")}; first reply after ${found.firstAnswerMs} ms`,
+    ),
   );
 }
 
@@ -36,7 +38,7 @@ function rowsOf(found: Inspection): Row[] {
       "Discovery",
       discovery === null
         ? "no OpenRPC"
-        : `OpenRPC ${discovery.openrpc}, ${discovery.methods} methods`,
+        : `OpenRPC ${discovery.openrpc}, ${counted(discovery.methods, "method")}`,
     ],
     ["Streaming", streamingText(found)],
   ];
@@ -47,14 +49,19 @@ function rowsOf(found: Inspection): Row[] {
   }
   if (http !== null) {
     const statuses = [
-      `${http.call} for a call`,
-      `${http.notification} for a notification`,
-      `${http.wrongContentType} for text/plain`,
-      `${http.notJson} for invalid JSON`,
+      `${statusText(http.call)} for a call`,
+      `${statusText(http.notification)} for a notification`,
+      `${statusText(http.wrongContentType)} for text/plain`,
+      `${statusText(http.notJson)} for invalid JSON`,
     ];
     rows.push(["HTTP status", statuses.join(", ")]);
   }
   return rows;
+}
+
+/** A server may close the connection instead of answering. */
+function statusText(status: number | null): string {
+  return status === null ? "no reply" : `${status}`;
 }
 
 function batchText(bound: LimitRange | null): string {

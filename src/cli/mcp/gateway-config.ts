@@ -4,7 +4,7 @@ import { z } from "zod";
 import { version } from "../command.ts";
 import { Failure } from "../failure.ts";
 import { fileText } from "../files.ts";
-import { plainLog } from "../gateway/output.ts";
+import { logIn, warningsOf } from "../log-format.ts";
 
 const text = z.string().min(1);
 const texts = z.record(text, z.string());
@@ -47,7 +47,7 @@ export async function gatewayFrom(path: string): Promise<McpServer> {
   const enabled = Object.entries(mcpServers ?? named ?? {}).filter(([, each]) => !each.disabled);
   const upstreams = enabled.map(([name, each]) => [name, upstreamOf(each, `${path} at ${name}`)]);
   try {
-    const info = { name: "callwire-gateway", version, log: plainLog };
+    const info = { name: "callwire-gateway", version, log: warningsOf(logIn()) };
     return mcpGateway(Object.fromEntries(upstreams), info);
   } catch (error) {
     throw error instanceof TypeError ? new Failure(`${path}: ${error.message}`) : error;

@@ -1,11 +1,12 @@
 import { isRpcError, printable, WireError } from "callwire";
 import type { ToolDescription } from "callwire/mcp";
 import type { McpClient } from "callwire/mcp/client";
+import { takesText } from "../declared-types.ts";
 import { Failure } from "../failure.ts";
 import { ProgressLine } from "../live-line.ts";
 import { hasJsonValues, type IsText, paramsFrom } from "../params.ts";
 import { jsonLine, type Terminal } from "../terminal.ts";
-import { contentLines, listLines, promptArguments, takesText, toolArguments } from "./view.ts";
+import { contentLines, listLines, promptArguments, toolArguments } from "./view.ts";
 
 export interface McpRequest {
   /** The name that must follow, with its article. */
@@ -72,7 +73,7 @@ export const requests: Readonly<Record<string, McpRequest>> = {
     names: async (client) => (await client.tools().all()).map(({ name }) => name),
     async ask(client, name, words, signal) {
       const tool = hasJsonValues(words) ? await toolNamed(client, name, signal) : undefined;
-      const isText: IsText = (path, value) => tool !== undefined && takesText(tool, path, value);
+      const isText: IsText = (path, word) => takesText(tool?.inputSchema, path, word);
       const args = named(await paramsFrom(words, isText));
       const progress = new ProgressLine();
       try {

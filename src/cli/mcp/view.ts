@@ -1,7 +1,8 @@
 import { printable } from "callwire";
 import type { ContentBlock, PromptDescription, ToolDescription } from "callwire/mcp";
-import { widest } from "../command.ts";
+import { typeOf } from "../declared-types.ts";
 import { jsonView, type Terminal } from "../terminal.ts";
+import { widest } from "../text-columns.ts";
 
 interface Listed {
   readonly name: string;
@@ -88,34 +89,6 @@ export function toolArguments({ inputSchema }: ToolDescription): Argument[] {
   }));
 }
 
-/** Whether the argument at a path must be a string, even if the word looks like JSON. */
-export function takesText(
-  { inputSchema }: ToolDescription,
-  path: readonly string[],
-  word: string,
-): boolean {
-  let schema: unknown = inputSchema;
-  for (const name of path) {
-    const { properties } = (schema ?? {}) as { properties?: unknown };
-    if (!Object.hasOwn(properties ?? {}, name)) return false;
-    schema = (properties as Record<string, unknown>)[name];
-  }
-  const types = typesOf(schema);
-  const others = types.filter((type) => type !== "string");
-  if (others.length === types.length) return false;
-  return others.every((type) => type === "null" && word !== "null");
-}
-
 export function promptArguments({ arguments: args }: PromptDescription): Argument[] {
   return (args ?? []).map(({ name, required = false }) => ({ name, type: undefined, required }));
-}
-
-function typeOf(schema: unknown): string | undefined {
-  const { type } = (schema ?? {}) as { type?: unknown };
-  return typeof type === "string" ? type : undefined;
-}
-
-function typesOf(schema: unknown): readonly unknown[] {
-  const { anyOf, oneOf = anyOf, type } = (schema ?? {}) as Record<string, unknown>;
-  return Array.isArray(oneOf) ? oneOf.map(typeOf) : [type].flat();
 }

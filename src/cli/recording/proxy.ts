@@ -2,6 +2,8 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import { WebSocket, WebSocketServer } from "ws";
+import { clientTls } from "../client-tls.ts";
+import { masked, oneLine } from "../failure.ts";
 import { isOwnHost, listenOnLoopback } from "../host-names.ts";
 import type { Recorder } from "./recorder.ts";
 
@@ -29,11 +31,15 @@ export class RecordingProxy {
   readonly #recorder: Recorder;
   readonly #server: Server;
   readonly #sockets = new WebSocketServer({ noServer: true, perMessageDeflate: false });
+  readonly #tell: (message: string) => void;
   #connections = 0;
+  #isAway = false;
 
-  constructor(target: URL, recorder: Recorder) {
+  /** `tell` is called when the target stops or starts to answer. */
+  constructor(target: URL, recorder: Recorder, tell: (message: string) => void) {
     this.#target = target;
     this.#recorder = recorder;
+    this.#tell = tell;
     this.#server = createServer((request, response) => {
       this.#exchange(request, response).catch(() => response.destroy());
     });
@@ -74,10 +80,13 @@ export class RecordingProxy {
         signal: gone.signal,
         redirect: "manual",
       });
-    } catch {
-      if (!response.headersSent) response.writeHead(502).end();
+    } catch (error) {
+      if (gone.signal.aborted) return;
+      this.#away(error);
+      response.writeHead(502).end();
       return;
     }
+    this.#back();
     // `fetch` has decompressed the body.
     const headers = [...answer.headers].filter(([name]) => name !== "content-encoding");
     response.writeHead(answer.status, passedOn(headers).flat());
@@ -114,14 +123,18 @@ export class RecordingProxy {
       .filter((name) => name !== "");
     let server: WebSocket;
     try {
-      server = new WebSocket(url, protocols, { headers, perMessageDeflate: false });
+      server = new WebSocket(url, protocols, { ...clientTls(), headers, perMessageDeflate: false });
     } catch {
       // Such as duplicate subprotocols.
       refuse("400 Bad Request");
       return;
     }
     // Until both connections are open, a failure of one closes the other.
-    const fail = (): void => refuse("502 Bad Gateway");
+    const fail = (error: Error): void => {
+      // A client that leaves ends the attempt too.
+      if (!socket.destroyed) this.#away(error);
+      refuse("502 Bad Gateway");
+    };
     const leave = (): void => server.terminate();
     socket.once("close", leave);
     server.on("error", fail);
@@ -130,12 +143,25 @@ export class RecordingProxy {
       answer.destroy();
     });
     server.once("open", () => {
+      this.#back();
       this.#sockets.handleUpgrade(request, socket, head, (client) => {
         server.off("error", fail);
         socket.off("close", leave);
         this.#join(client, server, connection);
       });
     });
+  }
+
+  #away(error: unknown): void {
+    if (this.#isAway) return;
+    this.#isAway = true;
+    this.#tell(`${masked(this.#target.href)} does not answer: ${reasonOf(error)}`);
+  }
+
+  #back(): void {
+    if (!this.#isAway) return;
+    this.#isAway = false;
+    this.#tell(`${masked(this.#target.href)} answers again`);
   }
 
   /** The same path at the target; a request cannot choose another host. */
@@ -162,6 +188,13 @@ export class RecordingProxy {
     pass("client", client, server);
     pass("server", server, client);
   }
+}
+
+/** `fetch` keeps the reason in the cause of its error; several refused addresses have an empty message. */
+function reasonOf(error: unknown): string {
+  const { cause = error } = error as { cause?: unknown };
+  const [first = cause] = (cause as { errors?: readonly unknown[] }).errors ?? [];
+  return oneLine(first);
 }
 
 async function bodyOf(request: IncomingMessage): Promise<Buffer | undefined> {

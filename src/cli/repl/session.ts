@@ -1,12 +1,12 @@
 import { type Client, ErrorCode, isRpcError, printable } from "callwire";
 import type { JsonSchema, OpenrpcMethod } from "callwire/openrpc";
 import { errorText } from "../call-failure.ts";
-import { columns } from "../command.ts";
 import { Failure, oneLine } from "../failure.ts";
 import { ProgressLine } from "../live-line.ts";
 import { didYouMean } from "../nearest.ts";
 import { requestLine } from "../params.ts";
 import { jsonLine, jsonView, type Terminal } from "../terminal.ts";
+import { columns } from "../text-columns.ts";
 import { dotCommands, dotNames } from "./input.ts";
 
 /** Two clients on one link; `calling` reports unexpected stream items. */

@@ -66,8 +66,11 @@ export interface MethodRow {
 
 /** A duration from a histogram; the first and last buckets have only one bound. */
 export interface Quantile {
+  /** Interpolated, as Prometheus does. */
   readonly seconds: number;
-  readonly is: "below" | "about" | "above";
+  /** The bounds of the bucket: the true value is in between. 0 and Infinity stand for missing bounds. */
+  readonly from: number;
+  readonly to: number;
 }
 
 /** Rows for the time between two scrapes, or since the start for one; busiest first. */
@@ -106,11 +109,11 @@ export function quantile(
   const rank = q * total;
   const i = bounds.findIndex((bound) => countOf(bound) >= rank);
   const bound = bounds[i] as number;
-  if (i === 0) return { seconds: bound, is: "below" };
+  if (i === 0) return { seconds: bound, from: 0, to: bound };
   const lower = bounds[i - 1] as number;
-  if (bound === Number.POSITIVE_INFINITY) return { seconds: lower, is: "above" };
+  if (bound === Number.POSITIVE_INFINITY) return { seconds: lower, from: lower, to: bound };
   const under = countOf(lower);
   const within = countOf(bound) - under;
   const seconds = within === 0 ? bound : lower + ((bound - lower) * (rank - under)) / within;
-  return { seconds, is: "about" };
+  return { seconds, from: lower, to: bound };
 }

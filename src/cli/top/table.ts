@@ -1,6 +1,6 @@
 import { printable } from "callwire";
-import { widest } from "../command.ts";
 import type { Terminal } from "../terminal.ts";
+import { widest } from "../text-columns.ts";
 import type { MethodRow, Quantile, Scrape } from "./scrape.ts";
 
 const titles = ["method", "calls/s", "errors/s", "p50", "p99", "calls", "errors"];
@@ -67,12 +67,15 @@ function rate(value: number | undefined): string {
   return value >= 100 || value === 0 ? value.toFixed(0) : value.toFixed(1);
 }
 
-const signs = { below: "<", above: ">" } as const;
-
+/** The bucket, because the histogram does not tell where in it the value is. */
 function quantile(value: Quantile | undefined): string {
   if (value === undefined) return "-";
-  const { seconds, is } = value;
-  return is === "about" ? duration(seconds) : signs[is] + bound(seconds);
+  const { from, to } = value;
+  if (from === 0) return `<${bound(to)}`;
+  if (to === Number.POSITIVE_INFINITY) return `>${bound(from)}`;
+  const [low, unit] = bound(from).split(" ");
+  const [high, same] = bound(to).split(" ");
+  return unit === same ? `${low}-${high} ${unit}` : `${bound(from)}-${bound(to)}`;
 }
 
 function duration(seconds: number): string {

@@ -1,5 +1,5 @@
-import type { JsonSchema, JsonSchemaObject } from "callwire/openrpc";
-import { limitsText, typeText } from "../../schema/describe.ts";
+import { type JsonSchema, type JsonSchemaObject, schemaLimits } from "callwire/openrpc";
+import { typeText } from "../../schema/describe.ts";
 import { type Path, samePath, valueAt } from "../../schema/path.ts";
 import { choicesOf, isObject, resolved, typesOf, variantsOf } from "../../schema/resolve.ts";
 import * as draft from "../../state/draft.ts";
@@ -56,7 +56,7 @@ export function Field({ label, path, schema, required, description }: FieldProps
   };
   const isNested = kind === "group" || kind === "list" || kind === "union";
   const about = description ?? textOf(known.description);
-  const limits = limitsText(schema, components.value);
+  const limits = schemaLimits(schema, components.value);
   const heading = (
     <>
       <span class="field-name">{label}</span>

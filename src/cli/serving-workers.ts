@@ -1,0 +1,89 @@
+import { watch } from "node:fs";
+import { dirname, sep } from "node:path";
+import { createServer, type Log } from "callwire";
+import { HttpWorkers } from "callwire/http/node";
+import { type Flags, flag, type Options, option } from "./command.ts";
+import { portOf } from "./command-arguments.ts";
+import { Failure, invalid, oneLine } from "./failure.ts";
+import { ignoreOutputErrors, untilSignal } from "./process-end.ts";
+import { type metricsOf, opened } from "./served-wires.ts";
+
+export const workerOptions = {
+  workers: option("number", "processes that answer, or auto for one per core", {
+    env: "CALLWIRE_WORKERS",
+    unless: ["stdio", "mcp"],
+  }),
+  watch: flag("restart the workers when a file beside the module changes"),
+} as const satisfies Options;
+
+type WorkerFlags = Flags<typeof workerOptions> &
+  Readonly<Record<"port" | "host", string | undefined>> & { readonly stdio: boolean | undefined };
+
+/** Whether this process only starts others, which answer the calls. */
+export function startsWorkers({ workers, watch: watches, stdio }: WorkerFlags): boolean {
+  if (workers === undefined && watches !== true) return false;
+  if (stdio === true) throw new Failure("--workers and --watch do not work with --stdio");
+  return HttpWorkers.isPrimary;
+}
+
+/** Whether this process is one of those. */
+export function isWorker({ workers, watch: watches }: Partial<WorkerFlags>): boolean {
+  return (workers !== undefined || watches === true) && !HttpWorkers.isPrimary;
+}
+
+/** The workers print one banner together. */
+export function announces(flags: Partial<WorkerFlags>): boolean {
+  return !isWorker(flags) || process.env.CALLWIRE_FIRST_WORKER === "1";
+}
+
+/** Runs workers until a signal. SIGHUP, and with --watch a changed file, replaces them one by one. */
+export async function runWorkers(
+  flags: WorkerFlags,
+  file: string | undefined,
+  log: Log,
+  { pages }: Pick<ReturnType<typeof metricsOf>, "pages">,
+): Promise<void> {
+  const stopping = untilSignal();
+  ignoreOutputErrors();
+  // Never called: it stands for the service of the workers.
+  const service = createServer({}, { log });
+  const port = portOf("--port", flags.port ?? "8000");
+  const workers = new HttpWorkers(service, {
+    port,
+    host: flags.host ?? "127.0.0.1",
+    workers: countOf(flags.workers),
+    mounts: pages,
+  });
+  // A worker that cannot start has said why.
+  await opened(`port ${port}`, "--port", () => workers.start());
+  const restart = (): void => {
+    workers.restart().then(
+      () => log.info({}, `restarted ${workers.pids.length} workers`),
+      (error: unknown) => log.error({}, `${oneLine(error)}; kept the previous workers`),
+    );
+  };
+  process.on("SIGHUP", restart);
+  if (flags.watch === true && file !== undefined) watchFolder(dirname(file), restart);
+  await stopping;
+  await workers.close();
+  process.exit(0);
+}
+
+function countOf(text = "1"): number | "auto" {
+  if (text === "auto") return text;
+  if (/^[1-9]\d{0,2}$/.test(text)) return Number(text);
+  throw invalid("--workers", '"auto" or an integer of at least 1', text);
+}
+
+/** An editor writes a file in several steps. */
+const settleMs = 100;
+
+function watchFolder(folder: string, changed: () => void): void {
+  let timer: NodeJS.Timeout | undefined;
+  const watcher = watch(folder, { recursive: true }, (_, name) => {
+    if (name?.split(sep).some((part) => part === "node_modules" || part.startsWith("."))) return;
+    clearTimeout(timer);
+    timer = setTimeout(changed, settleMs);
+  });
+  watcher.on("error", () => {});
+}
