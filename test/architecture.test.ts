@@ -25,6 +25,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   // Servers of Node's own, which close as those of transports do.
   serve: [...wires, "streams"],
   mcp: [...wires, ...features],
+  lsp: [...wires, "client"],
   testing: [...wires, ...features],
   // The portable entry; that what it reaches is portable is a test of its own.
   "index.ts": ["protocol", "framing", "connection", "client", "server"],
