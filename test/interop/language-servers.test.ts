@@ -64,7 +64,11 @@ afterAll(() => {
 describeWith(["npm peers"], "typescript-language-server", () => {
   test("answers our client, from diagnostics to a rename", async () => {
     const packages = join(root, "test/interop/node_modules");
-    const editor = editorOf("a.ts", "typescript", "const greeting: number = '🚀';\ngreeting.toFixed();\n");
+    const editor = editorOf(
+      "a.ts",
+      "typescript",
+      "const greeting: number = '🚀';\ngreeting.toFixed();\n",
+    );
     const program = join(packages, "typescript-language-server/lib/cli.mjs");
     await editor.open(process.execPath, [program, "--stdio"], packages);
     await expect.poll(() => editor.diagnostics.map(({ code }) => code)).toContain(2322);
@@ -85,10 +89,17 @@ describeWith(["npm peers"], "typescript-language-server", () => {
 
 describeWith(["python3-pylsp"], "pylsp", () => {
   test("answers our client", async () => {
-    const editor = editorOf("a.py", "python", "def greet(name):\n    return name\n\n\ngreet('x')\n");
+    const editor = editorOf(
+      "a.py",
+      "python",
+      "def greet(name):\n    return name\n\n\ngreet('x')\n",
+    );
     await editor.open(pathOf("python3-pylsp"), [], folder);
     expect(editor.client.offers("textDocument/hover")).toBe(true);
-    const definition = await editor.client.request("textDocument/definition", editor.at("greet('x')"));
+    const definition = await editor.client.request(
+      "textDocument/definition",
+      editor.at("greet('x')"),
+    );
     expect(definition).toMatchObject([{ uri: editor.document.uri, range: { start: { line: 0 } } }]);
     const symbols = await editor.client.request("textDocument/documentSymbol", {
       textDocument: { uri: editor.document.uri },

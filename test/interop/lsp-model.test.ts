@@ -24,7 +24,8 @@ describeWith(["npm peers"], "the model of LSP 3.18", () => {
   test("has every message of the published meta model", async () => {
     const { messages } = await readModel();
     const count = (isRequest: boolean, direction: string) =>
-      messages.filter((each) => each.isRequest === isRequest && each.direction === direction).length;
+      messages.filter((each) => each.isRequest === isRequest && each.direction === direction)
+        .length;
     expect(count(true, "clientToServer")).toBe(54);
     expect(count(true, "serverToClient")).toBe(15);
     expect(messages.filter(({ isRequest }) => !isRequest)).toHaveLength(26);

@@ -135,7 +135,10 @@ describeWith(["npm peers"], "vscode-languageserver-protocol 3.18", () => {
     });
 
     test("is told what is wrong with its params", async () => {
-      const wrong = client.sendRequest("textDocument/hover", { textDocument, position: { line: -1 } });
+      const wrong = client.sendRequest("textDocument/hover", {
+        textDocument,
+        position: { line: -1 },
+      });
       await expect(wrong).rejects.toMatchObject({
         code: -32602,
         data: { path: "/position/line", expected: "uinteger" },
@@ -160,7 +163,10 @@ describeWith(["npm peers"], "vscode-languageserver-protocol 3.18", () => {
         log.push(`configuration: ${capabilities.workspace?.configuration}`);
         return { capabilities: { hoverProvider: true, textDocumentSync: 1 } };
       });
-      server.onNotification(vscode.InitializedNotification.type, () => void log.push("initialized"));
+      server.onNotification(
+        vscode.InitializedNotification.type,
+        () => void log.push("initialized"),
+      );
       server.onNotification(vscode.DidOpenTextDocumentNotification.type, (opened) => {
         void server.sendNotification(vscode.PublishDiagnosticsNotification.type, {
           uri: opened.textDocument.uri,
@@ -172,7 +178,9 @@ describeWith(["npm peers"], "vscode-languageserver-protocol 3.18", () => {
         const part = [{ uri: "file:///one", range }];
         await server.sendProgress(vscode.WorkDoneProgress.type, workDoneToken, { kind: "end" });
         await server.sendProgress(vscode.ReferencesRequest.type, partialResultToken, part);
-        const [settings] = await server.sendRequest(vscode.ConfigurationRequest.type, { items: [{}] });
+        const [settings] = await server.sendRequest(vscode.ConfigurationRequest.type, {
+          items: [{}],
+        });
         return [{ uri: String(settings), range }];
       });
       server.onRequest(vscode.ShutdownRequest.type, () => void log.push("shutdown"));

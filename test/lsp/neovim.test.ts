@@ -23,7 +23,13 @@ describeWith(["neovim"], "neovim with the language server of the example", () =>
     const args = ["--headless", "-n", "-i", "NONE", "-u", init, file, "-c", `luafile ${script}`];
     // `node` on the path is the Node that runs the tests; the folders keep away the user's own files.
     const path = `${dirname(process.execPath)}:${environment.PATH}`;
-    const env = { ...environment, PATH: path, HOME: folder, XDG_STATE_HOME: folder, XDG_CACHE_HOME: folder };
+    const env = {
+      ...environment,
+      PATH: path,
+      HOME: folder,
+      XDG_STATE_HOME: folder,
+      XDG_CACHE_HOME: folder,
+    };
     const { stdout } = await run(pathOf("neovim"), args, { env, timeout: 55_000, cwd: folder });
     seen = JSON.parse(stdout.slice(stdout.indexOf("{")));
   });

@@ -5,7 +5,6 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { createServer, type Server, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { FakeClock } from "callwire/testing";
 import { StreamChannel } from "callwire/connection";
 import { contentLengthFraming } from "callwire/framing";
 import {
@@ -17,6 +16,7 @@ import {
   lspStdioLink,
   serveLsp,
 } from "callwire/lsp";
+import { FakeClock } from "callwire/testing";
 import { beforeAll, describe, expect, test } from "vitest";
 import { build } from "../cli/process.ts";
 import { root } from "../entries.ts";
