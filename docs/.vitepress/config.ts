@@ -61,6 +61,7 @@ export default defineConfig({
           { text: "MCP clients", link: "/mcp-client" },
         ],
       },
+      { text: "Editors", items: [{ text: "Language servers", link: "/lsp" }] },
       {
         text: "Production",
         items: [
