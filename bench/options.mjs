@@ -14,6 +14,7 @@ export const suiteNames = [
   "observability",
   "mcp-http",
   "mcp-stdio",
+  "lsp-stdio",
   "mcp-client",
   "gateway",
 ];

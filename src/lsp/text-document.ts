@@ -1,3 +1,4 @@
+import { EditedLines } from "./edited-lines.ts";
 import { editedLineStarts, lineStarts } from "./line-starts.ts";
 import type {
   DocumentUri,
@@ -8,6 +9,9 @@ import type {
   TextEdit,
 } from "./model/structures.ts";
 import { type PositionEncoding, positionEncodings } from "./position-encoding.ts";
+
+/** Up to this many changes are made one by one; for more it pays to cut the text into lines. */
+const fewChanges = 4;
 
 /**
  * One version of a document. It never changes, so that a handler which waits for something keeps the text that its
@@ -81,6 +85,11 @@ export class TextDocument implements TextDocumentItem {
 
   /** The document after changes that the client made, in their order. */
   changed(changes: readonly TextDocumentContentChangeEvent[], version: number): TextDocument {
+    if (changes.length > fewChanges) {
+      const lines = new EditedLines(this.text, this.#lineStarts, this.#encoding);
+      for (const change of changes) lines.change(change);
+      return this.#as(lines.text, version, lines.starts);
+    }
     let document: TextDocument = this;
     for (const change of changes) document = document.#changed(change, version);
     return document === this ? this.#as(this.text, version, this.#starts) : document;

@@ -36,7 +36,7 @@ describeWith(["npm peers"], "vscode-languageserver-textdocument", () => {
       text: texts,
     });
     fc.assert(
-      fc.property(texts, fc.array(change, { maxLength: 6 }), (before, changes) => {
+      fc.property(texts, fc.array(change, { maxLength: 9 }), (before, changes) => {
         const changed = ours(before).changed(changes, 2);
         // Anew for each change: after one behind the end of the text, theirs has wrong lines.
         const expected = changes.reduce(

@@ -66,7 +66,7 @@ describe("changes", () => {
   const changes = fc.array(
     fc.record({ range: fc.record({ start: positions, end: positions }), text: texts }),
     {
-      maxLength: 8,
+      maxLength: 9,
     },
   );
 
@@ -81,6 +81,21 @@ describe("changes", () => {
         }
       }),
       { numRuns: 500 },
+    );
+  });
+
+  test("made together are the same as made one by one", () => {
+    fc.assert(
+      fc.property(texts, changes, (text, made) => {
+        const together = documentOf(text).changed(made, 2);
+        const single = made.reduce(
+          (document, each) => document.changed([each], 2),
+          documentOf(text),
+        );
+        expect(together.text).toBe(single.text);
+        expect(together.lineCount).toBe(single.lineCount);
+      }),
+      { numRuns: 1_000 },
     );
   });
 
