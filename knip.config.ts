@@ -22,6 +22,7 @@ const neverImported = [
   "conformance-2026",
   "@modelcontextprotocol/core",
   "@modelcontextprotocol/server",
+  "typescript-language-server",
 ];
 
 /** A peer of this package, and this package. */

@@ -16,6 +16,7 @@ export const suiteNames = [
   "observability",
   "mcp-http",
   "mcp-stdio",
+  "lsp-stdio",
   "mcp-client",
   "gateway",
   "types",

@@ -95,6 +95,8 @@ const services = [
     from: { apt: "python3-pylsp-jsonrpc" },
     find: () => pythonWith("pylsp_jsonrpc"),
   },
+  program("neovim", "nvim"),
+  program("python3-pylsp", "pylsp"),
   {
     name: "jsonrpclib-pelix",
     from: { apt: "python3-jsonrpclib-pelix" },

@@ -26,6 +26,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   serve: [...wires, "streams"],
   mcp: [...wires, ...features],
   a2a: [...wires, ...features],
+  lsp: [...wires, "client"],
   testing: [...wires, ...features],
   // The portable entry; that what it reaches is portable is a test of its own.
   "index.ts": ["protocol", "framing", "connection", "client", "server"],

@@ -66,6 +66,7 @@ export default defineConfig({
           { text: "A2A agents", link: "/a2a" },
         ],
       },
+      { text: "Editors", items: [{ text: "Language servers", link: "/lsp" }] },
       {
         text: "Production",
         items: [

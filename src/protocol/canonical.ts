@@ -28,7 +28,7 @@ let end = 0;
 
 /**
  * Reads a short message in one of the two orders that clients write: version, method, params, id; or version, id,
- * method, params. It takes half the time of JSON.parse, which is called for params and result only. Anything unusual
+ * method, params. A notification has no id. It takes half the time of JSON.parse, which is called for params and result only. Anything unusual
  * (a space, an escape, another member, an error) returns undefined and goes through JSON.parse, as does anything that
  * is not JSON.
  *
@@ -94,12 +94,17 @@ function readMethodFirst(text: string, start: number): Request | undefined {
     params = readParams(text, end + nextParamsKey.length);
     if (params === undefined) return undefined;
   }
-  if (!standsAt(text, nextIdKey, end)) return undefined;
-  const id = readId(text, end + nextIdKey.length);
-  if (id === undefined) return undefined;
-  const isTyped = standsAt(text, noTypes, end);
-  if (isTyped) end += noTypes.length;
-  if (text.charCodeAt(end) !== closeBrace) return undefined;
+  let id: Id | undefined;
+  let isTyped = false;
+  // A notification ends here.
+  if (text.charCodeAt(end) !== closeBrace) {
+    if (!standsAt(text, nextIdKey, end)) return undefined;
+    id = readId(text, end + nextIdKey.length);
+    if (id === undefined) return undefined;
+    isTyped = standsAt(text, noTypes, end);
+    if (isTyped) end += noTypes.length;
+    if (text.charCodeAt(end) !== closeBrace) return undefined;
+  }
   end++;
   return isTyped
     ? { jsonrpc: "2.0", method, params, id, types: {} }

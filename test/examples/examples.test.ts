@@ -42,6 +42,18 @@ const expected: Readonly<Record<string, readonly string[]>> = {
     "librarian met planner (modern)",
     "A day in Paris: the Louvre.",
   ],
+  "language-server": [
+    "tally offers rename: true",
+    "line 3: tax has no value",
+    'hover: {"kind":"markdown","value":"**price** = 6"}',
+    "completion: apples, price",
+    "apples=3",
+    "cost = apples*2 # euros",
+    "total = cost + tax",
+    "apples = 3",
+    "price = apples * 2 # euros",
+    "total = price + tax",
+  ],
   "bring-your-own-wire": ["2 + 3 = 5", "Hello, UDP"],
   security: [
     "nobody:          401 Unauthenticated",

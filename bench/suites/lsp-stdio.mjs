@@ -1,0 +1,21 @@
+import { atLeast } from "../targets.mjs";
+
+const workloads = ["completion with 1,000 items", "1,000 document changes"];
+
+export default {
+  name: "lsp-stdio",
+  title: "LSP over stdio",
+  measures: "server CPU per request",
+  reference: "vscode",
+  candidates: {
+    vscode: "vscode-languageserver 10",
+    callwire: "callwire serveLsp",
+  },
+  workloads,
+  plotted: "1,000 document changes",
+  drivenBy: "load",
+  sliceMs: 200,
+  cycles: 15,
+  warmUp: { ms: 500, calls: 200, atMostMs: 3000 },
+  targets: atLeast(3, "callwire", "vscode", ["1,000 document changes"]),
+};

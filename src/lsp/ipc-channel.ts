@@ -1,0 +1,61 @@
+import type { Channel, ChannelListener } from "../connection/channel.ts";
+
+/** A process with an IPC channel to this one: `process` itself, or a child. */
+export interface IpcProcess {
+  send?(message: unknown, sent: (error: Error | null) => void): boolean;
+  on(event: "message", listener: (message: unknown) => void): unknown;
+  on(event: "disconnect" | "exit", listener: () => void): unknown;
+  off(event: "message", listener: (message: unknown) => void): unknown;
+  disconnect?(): void;
+  readonly connected: boolean;
+}
+
+/** Messages over Node's IPC, as objects; editors that run on Node connect to language servers in this way. */
+export class IpcChannel implements Channel {
+  readonly #process: IpcProcess;
+  #listener: ChannelListener | undefined;
+  #unsent = 0;
+  #isOver = false;
+
+  constructor(process: IpcProcess) {
+    this.#process = process;
+  }
+
+  /** Node does not say how many bytes wait, so the characters do. */
+  get bufferedBytes(): number {
+    return this.#unsent;
+  }
+
+  listen(listener: ChannelListener): void {
+    this.#listener = listener;
+    this.#process.on("message", this.#receive);
+    this.#process.on("disconnect", () => this.#end());
+    this.#process.on("exit", () => this.#end());
+  }
+
+  send(text: string): void {
+    if (this.#isOver || !this.#process.connected) return;
+    this.#unsent += text.length;
+    this.#process.send?.(JSON.parse(text), (error) => {
+      this.#unsent -= text.length;
+      if (error !== null) this.#end(error);
+      else if (this.#unsent === 0) this.#listener?.drain();
+    });
+  }
+
+  close(): void {
+    if (this.#process.connected) this.#process.disconnect?.();
+    this.#end();
+  }
+
+  readonly #receive = (message: unknown): void => {
+    if (!this.#isOver) this.#listener?.message(JSON.stringify(message) ?? "");
+  };
+
+  #end(error?: Error): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#process.off("message", this.#receive);
+    this.#listener?.end(error);
+  }
+}

@@ -1,0 +1,40 @@
+import { ErrorCode } from "../protocol/errors.ts";
+import type { ErrorObject } from "../protocol/message.ts";
+import type { ConnectedClient } from "./connected-client.ts";
+import { LspErrorCode } from "./errors.ts";
+import type { InitializeParams } from "./model/structures.ts";
+import { positionEncodings } from "./position-encoding.ts";
+
+const notInitialized: ErrorObject = {
+  code: LspErrorCode.ServerNotInitialized,
+  message: "Server not initialized",
+};
+const initializedTwice: ErrorObject = {
+  code: ErrorCode.InvalidRequest,
+  message: "Server is already initialized",
+};
+const isShutDown: ErrorObject = {
+  code: ErrorCode.InvalidRequest,
+  message: "Server is shut down",
+};
+
+/** Why a message may not be handled now; undefined if it may. */
+export function untimely({ state }: ConnectedClient, method: string): ErrorObject | undefined {
+  if (method === "exit") return undefined;
+  if (state === "running") return method === "initialize" ? initializedTwice : undefined;
+  if (state === "new") return method === "initialize" ? undefined : notInitialized;
+  return state === "initializing" ? notInitialized : isShutDown;
+}
+
+/** Takes over what a client says of itself, and agrees on the encoding of positions. */
+export function greet(
+  client: ConnectedClient,
+  params: InitializeParams,
+  preferred: readonly string[],
+): void {
+  client.params = params;
+  client.trace = params.trace ?? "off";
+  const supported = params.capabilities?.general?.positionEncodings ?? ["utf-16"];
+  const agreed = preferred.find((kind) => supported.includes(kind)) ?? "utf-16";
+  client.encoding = positionEncodings[agreed] ?? client.encoding;
+}

@@ -1,0 +1,31 @@
+import { type Clock, systemClock } from "../protocol/clock.ts";
+
+const checkMs = 3_000;
+
+/**
+ * Runs `gone` when a process has ended; an editor that was killed says no goodbye. The returned function stops
+ * watching. Nothing is watched where processes cannot be looked up.
+ */
+export function watchProcess(
+  processId: number,
+  gone: () => void,
+  clock: Clock = systemClock,
+  isAlive: (processId: number) => boolean = isRunning,
+): () => void {
+  const check = (): void => {
+    if (isAlive(processId)) timer = clock.after(checkMs, check);
+    else gone();
+  };
+  let timer = clock.after(checkMs, check);
+  return () => timer.cancel();
+}
+
+function isRunning(processId: number): boolean {
+  try {
+    process.kill(processId, 0);
+    return true;
+  } catch (error) {
+    // It exists, but belongs to another user.
+    return (error as NodeJS.ErrnoException).code === "EPERM";
+  }
+}
