@@ -303,10 +303,7 @@ export function createClient<M>(
   if (typeof link?.send !== "function") {
     throw new TypeError("createClient needs a link, such as httpLink(url)");
   }
-  const { batch = false, clock } = options;
-  const settings = batch === true ? {} : batch;
-  return new Client<M, Values>(
-    settings === false ? link : batching(link, { clock, ...settings }),
-    options,
-  );
+  const { batch, clock } = options;
+  const wire = batch ? batching(link, { clock, ...(batch as BatchingOptions) }) : link;
+  return new Client<M, Values>(wire, options);
 }

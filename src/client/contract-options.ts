@@ -70,6 +70,7 @@ function named(
   if (!reply?.error) return reply;
   const { code, message, data } = reply.error;
   const declared = Object.entries(definition?.errors ?? {}).find(([, one]) => one.code === code);
-  const options = { declared: declared?.[0] ?? null };
-  return { ...reply, error: new RemoteError(code, message, data, options) };
+  const error = new RemoteError(code, message, data);
+  error.declared = declared?.[0] ?? null;
+  return { ...reply, error };
 }

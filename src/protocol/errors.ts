@@ -27,8 +27,6 @@ export interface RpcErrorOptions {
   readonly status?: number;
   /** HTTP headers to send with that status. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** The name under which its method declares it; null if it does not. Never sent. @default unknown */
-  readonly declared?: string | null | undefined;
 }
 
 /** Key of the names by which an error is narrowed; no value is ever stored under it. */
@@ -64,8 +62,8 @@ export class RpcError<Code extends number = number, Data = unknown, Name extends
   readonly data: Data;
   readonly status: number | undefined;
   readonly headers: Readonly<Record<string, string>> | undefined;
-  /** The name under which its method declares it; null if it does not, undefined if only its server knows. */
-  readonly declared: string | null | undefined;
+  /** The name under which its method declares it; null if it does not, missing if only its server knows. Never sent. */
+  declare declared?: string | null;
 
   constructor(code: Code, message: string, data?: Data, options: RpcErrorOptions = {}) {
     super(message, options);
@@ -75,7 +73,6 @@ export class RpcError<Code extends number = number, Data = unknown, Name extends
     this.data = data as Data;
     this.status = options.status;
     this.headers = options.headers;
-    this.declared = options.declared;
   }
 }
 

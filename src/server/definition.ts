@@ -48,7 +48,9 @@ export function errorMakers(
     const message = definition.message ?? sentence(name);
     makers[name] = (data) => {
       const checked = checkedNow(definition.data, data, `data of ${name}`);
-      return new RpcError(definition.code, message, checked, { declared: name });
+      const error = new RpcError(definition.code, message, checked);
+      error.declared = name;
+      return error;
     };
   }
   return makers;

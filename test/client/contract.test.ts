@@ -99,7 +99,8 @@ describe("isRpcError", () => {
   });
 
   test("knows the names of errors that a handler made, and of no others", () => {
-    const own = new RpcError(1404, "Not found", undefined, { declared: "NOT_FOUND" });
+    const own = new RpcError(1404, "Not found");
+    own.declared = "NOT_FOUND";
     expect(isRpcError(own as unknown, "NOT_FOUND")).toBe(true);
     expect(isRpcError(new RpcError(1404, "Not found") as unknown, "NOT_FOUND")).toBe(false);
     expect(isRpcError(new Error("no") as unknown, "NOT_FOUND")).toBe(false);
