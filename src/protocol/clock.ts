@@ -4,11 +4,6 @@ export interface Clock {
   now(): number;
   /** Milliseconds since a fixed moment, for measuring durations. Never jumps. */
   elapsed(): number;
-  /**
-   * Milliseconds of CPU time that this process has used, so that a busy process can be told from one that waits for the
-   * CPU. A clock without it counts all time as used.
-   */
-  cpu?(): number;
   /** Runs once after the delay. Only a timer with `holds` keeps the process alive. */
   after(delayMs: number, run: () => void, holds?: boolean): Timer;
 }
@@ -21,11 +16,6 @@ export interface Timer {
 /** The longest delay of one timer, about three weeks; `setTimeout` treats delays above 2 ** 31 ms as 0. */
 export const longestDelayMs = 2e9;
 
-/** Node's, which browsers do not have. */
-interface OwnProcess {
-  cpuUsage?(): { readonly user: number; readonly system: number };
-}
-
 /** No time limit; named once, because client bundles pay for each mention of the number. */
 export const forever: number = Number.POSITIVE_INFINITY;
 
@@ -33,10 +23,6 @@ export const forever: number = Number.POSITIVE_INFINITY;
 export const systemClock: Clock = {
   now: () => Date.now(),
   elapsed: () => performance.now(),
-  cpu() {
-    const usage = (Reflect.get(globalThis, "process") as OwnProcess | undefined)?.cpuUsage?.();
-    return usage === undefined ? performance.now() : (usage.user + usage.system) / 1_000;
-  },
   after(delayMs, run, holds) {
     const timer = setTimeout(run, Math.min(delayMs, longestDelayMs)) as unknown as {
       unref?: () => void;

@@ -74,7 +74,7 @@ describe("calls that come faster than they can run", () => {
 
   test("are refused too, only later, in a process that gets a part of the CPU", () => {
     const loop = new BusyLoop();
-    const overload = new Overload(loop);
+    const overload = new Overload(loop, {}, () => loop.cpu());
     let refused = 0;
     for (let i = 0; i < 100; i++) {
       for (let call = 0; call < 40; call++) if (!overload.take()) refused++;
@@ -131,9 +131,9 @@ describe("nothing is refused", () => {
 
   test("for a burst of calls that takes long because other processes have the CPU", () => {
     const loop = new BusyLoop();
-    const overload = new Overload(loop);
-    // 900 ms of work, for which the process gets a fifth of the CPU.
-    for (let i = 0; i < 30; i++) {
+    const overload = new Overload(loop, {}, () => loop.cpu());
+    // 480 ms of work, for which the process gets a fifth of the CPU.
+    for (let i = 0; i < 16; i++) {
       expect(taken(overload, 32)).toBe(true);
       loop.hold(30);
       loop.wait(120);
