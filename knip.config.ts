@@ -23,8 +23,8 @@ const neverImported = [
   "typescript-language-server",
 ];
 
-/** A peer of this package, and this package. */
-const knownHere = ["@opentelemetry/api", "callwire"];
+/** Dependencies of this package too, and this package. */
+const knownHere = ["@opentelemetry/api", "callwire", "typescript"];
 
 const config: KnipConfig = {
   workspaces: {
