@@ -27,8 +27,8 @@ const neverImported = [
   "@types/pg",
 ];
 
-/** A peer of this package, and this package. */
-const knownHere = ["@opentelemetry/api", "callwire"];
+/** Dependencies of this package too, and this package. */
+const knownHere = ["@opentelemetry/api", "callwire", "typescript"];
 
 const config: KnipConfig = {
   workspaces: {

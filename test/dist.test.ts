@@ -24,6 +24,7 @@ const specifiers = entries
 const nodeOnly = [
   "callwire/cloudevents",
   "callwire/http/node",
+  "callwire/lsp",
   "callwire/mcp",
   "callwire/mcp/client/node",
   "callwire/security/keys",

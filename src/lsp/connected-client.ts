@@ -1,5 +1,6 @@
 import type { Params } from "../protocol/message.ts";
 import type { CallBackOptions, Peer } from "../protocol/origin.ts";
+import type { CallArguments } from "./call-arguments.ts";
 import { Configuration } from "./configuration.ts";
 import { Documents } from "./documents.ts";
 import { memberAt } from "./member-path.ts";
@@ -65,8 +66,7 @@ export class ConnectedClient {
   /** Sends a request, typed by its method. */
   request<Method extends keyof ClientRequests>(
     method: Method,
-    params: ClientRequests[Method]["params"],
-    options?: CallBackOptions,
+    ...[params, options]: CallArguments<ClientRequests[Method]["params"], CallBackOptions>
   ): Promise<ClientRequests[Method]["result"]> {
     return this.peer.call(method, params as unknown as Params, options) as Promise<never>;
   }

@@ -6,6 +6,7 @@ import { compose, type Middleware } from "../protocol/handle.ts";
 import { Host } from "../protocol/host.ts";
 import type { Log } from "../protocol/log.ts";
 import type { Params } from "../protocol/message.ts";
+import type { CallArguments } from "./call-arguments.ts";
 import type { LspLink } from "./client-links.ts";
 import { ClientSide, type ProgressListener } from "./client-side.ts";
 import type { LspClientHandlers } from "./handlers.ts";
@@ -73,8 +74,7 @@ export class LspClient implements AsyncDisposable {
   /** Sends a request, typed by its method. */
   request<Method extends keyof ServerRequests>(
     method: Method,
-    params: ServerRequests[Method]["params"],
-    options: LspRequestOptions = {},
+    ...[params, options]: CallArguments<ServerRequests[Method]["params"], LspRequestOptions>
   ): Promise<ServerRequests[Method]["result"]> {
     return this.#calls.call(
       method as string,
@@ -114,7 +114,7 @@ export class LspClient implements AsyncDisposable {
   /** Sends a notification, typed by its method; false if the connection is closed. */
   notify<Method extends keyof ServerNotifications>(
     method: Method,
-    params: ServerNotifications[Method]["params"],
+    ...[params]: CallArguments<ServerNotifications[Method]["params"], never>
   ): boolean {
     return this.#connection.notify(method, params as Params);
   }

@@ -83,7 +83,7 @@ describe("a client", () => {
             actions: [{ title: "This" }],
           });
           const none = await client
-            .request("workspace/workspaceFolders", undefined)
+            .request("workspace/workspaceFolders")
             .catch(({ code }) => code);
           return { contents: `${action?.title} ${none}` };
         },
