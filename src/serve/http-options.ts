@@ -32,9 +32,9 @@ export interface ServeHttpOptions extends NodeHttpOptions, ConnectionLimits {
   /** How long an idle connection stays open; longer than most proxies keep theirs. @default 65000 */
   readonly keepAliveTimeoutMs?: number;
   /**
-   * Reads plain requests (a POST with a length, each header once) directly from the socket, which takes about half of
-   * the time; Node reads all others. Requests that are read so are not emitted by `server`, unless it has a listener of
-   * yours for "request". @default true
+   * Reads plain requests (a POST with a length, each header once) directly from the socket, which takes about two
+   * thirds of the time; Node reads all others. `server` emits all of them if you add a listener for "request".
+   * @default true
    */
   readonly fastPath?: boolean;
   /** How long running calls may take to finish when this server closes. @default 10000 */
