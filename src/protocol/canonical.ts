@@ -1,4 +1,4 @@
-import type { Id, Params, Request } from "./message.ts";
+import { type Id, noTypes, type Params, type Request } from "./message.ts";
 
 /** A response with a result. */
 export interface ResultMessage {
@@ -60,7 +60,7 @@ const nextMethodKey = codesOf(',"method":');
 const nextParamsKey = codesOf(',"params":');
 const nextIdKey = codesOf(',"id":');
 /** Written by clients that accept rich values, if the params have none. */
-const noTypes = codesOf(',"types":{}');
+const emptyTypes = codesOf(',"types":{}');
 
 function codesOf(part: string): readonly number[] {
   return Array.from(part, (character) => character.charCodeAt(0));
@@ -94,12 +94,12 @@ function readMethodFirst(text: string, start: number): Request | undefined {
   if (!standsAt(text, nextIdKey, end)) return undefined;
   const id = readId(text, end + nextIdKey.length);
   if (id === undefined) return undefined;
-  const isTyped = standsAt(text, noTypes, end);
-  if (isTyped) end += noTypes.length;
+  const isTyped = standsAt(text, emptyTypes, end);
+  if (isTyped) end += emptyTypes.length;
   if (text.charCodeAt(end) !== closeBrace) return undefined;
   end++;
   return isTyped
-    ? { jsonrpc: "2.0", method, params, id, types: {} }
+    ? { jsonrpc: "2.0", method, params, id, types: noTypes }
     : { jsonrpc: "2.0", method, params, id };
 }
 

@@ -11,6 +11,7 @@ import {
   isNotification,
   isThenable,
   type MaybePromise,
+  noTypes,
   type Params,
   type Reply,
   type Request,
@@ -136,7 +137,7 @@ export function createRouter(
     if (rules.size > 0 && !mayCall(rules.get(request.method), context)) return concealed;
     const ended = endedBefore(context);
     if (ended !== undefined) return ended;
-    return request.types === undefined
+    return request.types === undefined || request.types === noTypes
       ? run(request.params, context)
       : runTyped(run, request, context);
   };
