@@ -60,7 +60,7 @@ const nextMethodKey = codesOf(',"method":');
 const nextParamsKey = codesOf(',"params":');
 const nextIdKey = codesOf(',"id":');
 /** Written by clients that accept rich values, if the params have none. */
-const emptyTypes = codesOf(',"types":{}');
+const emptyTypes = codesOf(',"types":{}}');
 
 function codesOf(part: string): readonly number[] {
   return Array.from(part, (character) => character.charCodeAt(0));
@@ -94,13 +94,13 @@ function readMethodFirst(text: string, start: number): Request | undefined {
   if (!standsAt(text, nextIdKey, end)) return undefined;
   const id = readId(text, end + nextIdKey.length);
   if (id === undefined) return undefined;
-  const isTyped = standsAt(text, emptyTypes, end);
-  if (isTyped) end += emptyTypes.length;
-  if (text.charCodeAt(end) !== closeBrace) return undefined;
-  end++;
-  return isTyped
-    ? { jsonrpc: "2.0", method, params, id, types: noTypes }
-    : { jsonrpc: "2.0", method, params, id };
+  if (text.charCodeAt(end) === closeBrace) {
+    end++;
+    return { jsonrpc: "2.0", method, params, id };
+  }
+  if (!standsAt(text, emptyTypes, end)) return undefined;
+  end += emptyTypes.length;
+  return { jsonrpc: "2.0", method, params, id, types: noTypes };
 }
 
 function readIdFirst(text: string, start: number): Request | undefined {
