@@ -1,12 +1,10 @@
-import type { Params, Request, TypedPaths } from "../protocol/message.ts";
+import { noTypes, type Params, type Request, type TypedPaths } from "../protocol/message.ts";
 import { badReply } from "../protocol/pair.ts";
 import { ValueCodec } from "../protocol/value-codec.ts";
 import type { ClientOptions } from "./client.ts";
 
 /** Most rich values in a message of the server; more than any reply has, and fewer than take long to read. */
 const mostValues = 100_000;
-
-const noTypes: TypedPaths = {};
 
 /**
  * Converts the messages of a client with rich values. Middleware sees their JSON form, which is what can be signed and

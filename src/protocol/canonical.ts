@@ -1,4 +1,4 @@
-import type { Id, Params, Request } from "./message.ts";
+import { type Id, noTypes, type Params, type Request } from "./message.ts";
 
 /** A response with a result. */
 export interface ResultMessage {
@@ -63,7 +63,7 @@ const nextMethodKey = codesOf(',"method":');
 const nextParamsKey = codesOf(',"params":');
 const nextIdKey = codesOf(',"id":');
 /** Written by clients that accept rich values, if the params have none. */
-const noTypes = codesOf(',"types":{}');
+const emptyTypes = codesOf(',"types":{}}');
 
 function codesOf(part: string): readonly number[] {
   return Array.from(part, (character) => character.charCodeAt(0));
@@ -95,20 +95,18 @@ function readMethodFirst(text: string, start: number): Request | undefined {
     if (params === undefined) return undefined;
   }
   let id: Id | undefined;
-  let isTyped = false;
-  // A notification ends here.
-  if (text.charCodeAt(end) !== closeBrace) {
-    if (!standsAt(text, nextIdKey, end)) return undefined;
+  // A notification has no id.
+  if (standsAt(text, nextIdKey, end)) {
     id = readId(text, end + nextIdKey.length);
     if (id === undefined) return undefined;
-    isTyped = standsAt(text, noTypes, end);
-    if (isTyped) end += noTypes.length;
-    if (text.charCodeAt(end) !== closeBrace) return undefined;
   }
-  end++;
-  return isTyped
-    ? { jsonrpc: "2.0", method, params, id, types: {} }
-    : { jsonrpc: "2.0", method, params, id };
+  if (text.charCodeAt(end) === closeBrace) {
+    end++;
+    return { jsonrpc: "2.0", method, params, id };
+  }
+  if (!standsAt(text, emptyTypes, end)) return undefined;
+  end += emptyTypes.length;
+  return { jsonrpc: "2.0", method, params, id, types: noTypes };
 }
 
 function readIdFirst(text: string, start: number): Request | undefined {

@@ -27,6 +27,9 @@ export interface WriterSettings {
   readonly stringErrors?: boolean;
 }
 
+/** How every 2.0 response with a result begins, and no error does. */
+const resultStart = '{"jsonrpc":"2.0","result":';
+
 /** Serializes replies, within the limits. */
 export class ReplyWriter {
   readonly #limits: Limits;
@@ -70,15 +73,28 @@ export class ReplyWriter {
       return this.error(error, version, id, batch, context.origin, watched);
     }
     if (reply.error !== undefined) {
-      const data = this.#typedData(reply, context);
+      const data =
+        context.request.types === undefined ? undefined : this.#typedData(reply, context);
       return this.error(reply.error, version, id, batch, context.origin, watched, data);
     }
     if (context.origin.dropsResults) return resultText(version, id, "null");
+    if (context.request.types !== undefined) {
+      return this.#typedResult(reply, context, version, id, batch, watched);
+    }
+    return this.#result(reply.result, context, version, id, batch, watched);
+  }
+
+  #result(
+    value: unknown,
+    context: CallContext,
+    version: Version,
+    id: string,
+    batch: BatchText | undefined,
+    watched: WatchedMessage | undefined,
+  ): string {
     let result: string;
-    let typed: TypedJson | undefined;
     try {
-      typed = typedJson(reply, reply.result, context);
-      result = returnedText(typed === undefined ? reply.result : typed.value);
+      result = returnedText(value);
     } catch (thrown) {
       const error = this.#fault(thrown, context, "the result cannot be serialized as JSON");
       return this.error(error, version, id, batch, context.origin, watched);
@@ -86,8 +102,32 @@ export class ReplyWriter {
     if (result.length > this.#limits.maxReplyLength) {
       return this.error(this.#replyTooLarge(), version, id, batch, context.origin, watched);
     }
-    const text = resultText(version, id, result);
-    return typed === undefined ? text : this.#typedText(text, typed, version, id);
+    return resultText(version, id, result);
+  }
+
+  /** The same for a caller that accepts rich values. */
+  #typedResult(
+    reply: Reply,
+    context: CallContext,
+    version: Version,
+    id: string,
+    batch: BatchText | undefined,
+    watched: WatchedMessage | undefined,
+  ): string {
+    let typed: TypedJson | undefined;
+    try {
+      typed = typedJson(reply, reply.result, context);
+    } catch (thrown) {
+      const error = this.#fault(thrown, context, "the result cannot be serialized as JSON");
+      return this.error(error, version, id, batch, context.origin, watched);
+    }
+    const value = typed === undefined ? reply.result : typed.value;
+    const text = this.#result(value, context, version, id, batch, watched);
+    // An error in its place has no types.
+    if (typed === undefined || !text.startsWith(resultStart)) {
+      return text;
+    }
+    return this.#typedText(text, typed, version, id);
   }
 
   /** The data of an error that cannot be converted is sent without types, if JSON takes it. */
@@ -192,12 +232,11 @@ export class ReplyWriter {
   }
 }
 
-/** The JSON form of a value of a reply; undefined unless it has rich values and the caller accepts them. */
+/** The JSON form of a value of a reply; undefined unless it has rich values. */
 function typedJson(
   { types }: Reply,
   value: unknown,
-  { request, values }: CallContext,
+  { values }: CallContext,
 ): TypedJson | undefined {
-  if (request.types === undefined) return undefined;
   return types === undefined ? values.encode(value) : new TypedJson(value, types);
 }

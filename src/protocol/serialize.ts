@@ -1,4 +1,10 @@
-import type { ErrorObject, Params, Request, TypedPaths } from "./message.ts";
+import {
+  type ErrorObject,
+  noTypes,
+  type Params,
+  type Request,
+  type TypedPaths,
+} from "./message.ts";
 import type { Version } from "./parse.ts";
 
 /** Replies are concatenated: the envelope is known, and JSON.stringify would cost four times as much as the rest. */
@@ -93,7 +99,8 @@ export function requestText(request: Request): string {
     }
   }
   if (id !== undefined) text += `,"id":${idText(id)}`;
-  if (request.types !== undefined) text += `,"types":${JSON.stringify(request.types)}`;
+  const { types } = request;
+  if (types !== undefined) text += `,"types":${types === noTypes ? "{}" : JSON.stringify(types)}`;
   return `${text}}`;
 }
 

@@ -40,7 +40,7 @@ export class ValueCodec {
 
   /** Undefined if JSON can express the value as it is. */
   encode(value: unknown): TypedJson | undefined {
-    if (typeof value === "string" || typeof value === "boolean") return undefined;
+    if (isJson(value)) return undefined;
     // Taken away meanwhile, because a type of the user's may encode something itself.
     const encoding = this.#spare ?? new Encoding(this.#forms, this.#own);
     this.#spare = undefined;
@@ -88,8 +88,13 @@ export class ValueCodec {
 class Decoding {
   /** Every path begins with an empty step, so the value itself is replaced like any part of it. */
   readonly #root: Container;
-  /** Copies of the arrays and objects that have rich values, by their paths. */
-  readonly #copies = new Map<string, Container>();
+  /** Copies of the arrays and objects that have rich values. */
+  readonly #copies = new Set<unknown>();
+  /** The last path, what it led through, and where in the path each step of that ended: most paths differ in their end only. */
+  #last = "";
+  #key = "";
+  readonly #through: Container[] = [];
+  readonly #ends: number[] = [];
 
   constructor(json: unknown) {
     this.#root = { "": json };
@@ -102,29 +107,50 @@ class Decoding {
   replace(path: unknown, name: string, form: Form): void {
     try {
       must(typeof path === "string");
-      const end = (path as string).lastIndexOf("/");
-      const parent = this.#container((path as string).slice(0, Math.max(0, end)), end);
-      const key = unescaped((path as string).slice(end + 1));
+      const parent = this.#parentOf(path as string);
+      const key = this.#lastKey(path as string);
       parent[key] = form.fromJson(ownMember(parent, key));
     } catch (cause) {
       throw new TypeError(`there is no ${shown(name)} at ${shown(path)}`, { cause });
     }
   }
 
-  /** The copy of what stands at a path; the root if the path of its member has no slash. */
-  #container(path: string, end: number): Container {
-    if (end === -1) return this.#root;
-    const known = this.#copies.get(path);
-    if (known !== undefined) return known;
-    const before = path.lastIndexOf("/");
-    const parent = this.#container(path.slice(0, Math.max(0, before)), before);
-    const key = unescaped(path.slice(before + 1));
-    const member = ownMember(parent, key) as Container;
+  /** Mostly the same as before. Then it is the same string, which V8 looks up faster than a new one. */
+  #lastKey(path: string): string {
+    const start = path.lastIndexOf("/") + 1;
+    const isSame = path.length - start === this.#key.length && path.endsWith(this.#key);
+    if (!isSame) this.#key = path.slice(start);
+    return unescaped(this.#key);
+  }
+
+  #parentOf(path: string): Container {
+    let same = 0;
+    while (same < path.length && path.charCodeAt(same) === this.#last.charCodeAt(same)) same++;
+    // A slash must follow in both, so that "/1" is not taken for the beginning of "/10".
+    while (this.#ends.length > 0 && (this.#ends.at(-1) as number) >= same) {
+      this.#ends.pop();
+      this.#through.pop();
+    }
+    this.#last = path;
+    let at = this.#through.at(-1) ?? this.#root;
+    let start = this.#ends.length === 0 ? 0 : (this.#ends.at(-1) as number) + 1;
+    for (let end = path.indexOf("/", start); end !== -1; end = path.indexOf("/", start)) {
+      at = this.#copyOf(at, unescaped(path.slice(start, end)));
+      this.#through.push(at);
+      this.#ends.push(end);
+      start = end + 1;
+    }
+    return at;
+  }
+
+  #copyOf(at: Container, key: string): Container {
+    const member = ownMember(at, key) as Container;
+    if (this.#copies.has(member)) return member;
     const isArray = Array.isArray(member);
     must(isArray || Object.getPrototypeOf(member) === Object.prototype);
     const copy = (isArray ? member.slice() : { ...member }) as Container;
-    parent[key] = copy;
-    this.#copies.set(path, copy);
+    this.#copies.add(copy);
+    at[key] = copy;
     return copy;
   }
 }
@@ -162,9 +188,7 @@ class Encoding {
       case "object":
         return value === null ? value : this.#object(value);
       case "number":
-        return Number.isFinite(value) && !Object.is(value, -0)
-          ? value
-          : this.#typed("number", value);
+        return isJson(value) ? value : this.#typed("number", value);
       case "bigint":
       case "undefined":
         return this.#typed(typeof value, value);
@@ -225,7 +249,7 @@ class Encoding {
   }
 
   #member(depth: number, key: string | number, member: unknown): unknown {
-    if (typeof member === "string" || typeof member === "boolean") return member;
+    if (isJson(member)) return member;
     this.#keys[depth] = key;
     this.#paths[depth + 1] = undefined;
     return this.encode(member);
@@ -262,6 +286,12 @@ function ownMember(at: Container, key: string): unknown {
   return at[key];
 }
 
+/** Whether JSON can express a value, as far as that shows at once. */
+function isJson(value: unknown): boolean {
+  if (typeof value === "number") return Number.isFinite(value) && !Object.is(value, -0);
+  return typeof value === "string" || typeof value === "boolean" || value === null;
+}
+
 /** The steps of a path are written as in a JSON Pointer (RFC 6901). */
 function escaped(step: string): string {
   return /[~/]/.test(step) ? step.replaceAll("~", "~0").replaceAll("/", "~1") : step;
@@ -269,7 +299,6 @@ function escaped(step: string): string {
 
 function unescaped(step: string): string {
   if (!step.includes("~")) return step;
-  // With two forms of one step, a value could be copied twice.
   must(!/~(?![01])/.test(step));
   return step.replaceAll("~1", "/").replaceAll("~0", "~");
 }

@@ -11,6 +11,7 @@ import {
   isNotification,
   isThenable,
   type MaybePromise,
+  noTypes,
   type Params,
   type Reply,
   type Request,
@@ -130,13 +131,14 @@ export function createRouter(
     runs.set(name, runOf(entry, answersDirectly));
   }
   const unknownMethod = failure(methodNotFound);
+  const isGuarded = rules.size > 0;
   return (request, context) => {
     const run = runs.get(request.method);
     if (run === undefined) return unknownMethod;
-    if (rules.size > 0 && !mayCall(rules.get(request.method), context)) return concealed;
+    if (isGuarded && !mayCall(rules.get(request.method), context)) return concealed;
     const ended = endedBefore(context);
     if (ended !== undefined) return ended;
-    return request.types === undefined
+    return request.types === undefined || request.types === noTypes
       ? run(request.params, context)
       : runTyped(run, request, context);
   };

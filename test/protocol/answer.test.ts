@@ -27,7 +27,10 @@ function isErrorObject(value: unknown): boolean {
 
 function isResponse(value: unknown): boolean {
   if (!isObject(value)) return false;
-  const keys = Object.keys(value).join();
+  const { types, ...reply } = value;
+  // Types come last, and only if some value has one.
+  if ("types" in value && !(isObject(types) && Object.keys(types).length > 0)) return false;
+  const keys = Object.keys(reply).join();
   if (keys === "jsonrpc,result,id") return value["jsonrpc"] === "2.0" && isId(value["id"]);
   if (keys === "jsonrpc,error,id") {
     return value["jsonrpc"] === "2.0" && isErrorObject(value["error"]) && isId(value["id"]);
