@@ -1,4 +1,5 @@
 /** Deliveries of CloudEvents, such as Dapr's, as calls of methods. @module callwire/cloudevents */
+import { createHash, timingSafeEqual } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { messageLimits } from "../http/http-message.ts";
 import { NodeMessage } from "../http/node-message.ts";
@@ -7,20 +8,11 @@ import type { Params } from "../protocol/message.ts";
 import { Origin, type Transport } from "../protocol/origin.ts";
 import type { Service } from "../protocol/service.ts";
 import type { NodeHandler } from "../transports/http/node-handler.ts";
-import { type CloudEvent, eventsOf } from "./cloud-event.ts";
+import { type CloudEvent, deliveryOf } from "./cloud-event.ts";
+import { asDapr, type EventSubscription, methodsOf } from "./event-subscription.ts";
 
 export type { CloudEvent } from "./cloud-event.ts";
-
-/** The events of a topic, and the method that they call. */
-export interface EventSubscription {
-  /** The name of Dapr's component. */
-  readonly pubsub: string;
-  readonly topic: string;
-  /** Called once for each event. */
-  readonly method: string;
-  /** Where Dapr puts events that could not be delivered. @default nowhere */
-  readonly deadLetterTopic?: string;
-}
+export type { EventSubscription } from "./event-subscription.ts";
 
 export interface CloudEventsOptions {
   /** The answer to `/dapr/subscribe`. If there are any, events reach only these methods, and those that `methodOf` returns. @default none */
@@ -31,6 +23,8 @@ export interface CloudEventsOptions {
   readonly methodOf?: (event: CloudEvent) => string;
   /** The params of the call. @default the event's data if it is an object or an array, otherwise the data as the only param */
   readonly paramsOf?: (event: CloudEvent) => Params;
+  /** The token that Dapr sends as `dapr-api-token` (its `APP_API_TOKEN`); stops deliveries of others. @default none is required */
+  readonly apiToken?: string;
 }
 
 /**
@@ -53,24 +47,28 @@ export function cloudEvents(
 ): Readonly<Record<string, NodeHandler>> {
   const { path = "/events", subscriptions = [] } = options;
   const { paramsOf = dataAsParams } = options;
-  const listed = new Set(subscriptions.map(({ method }) => method));
+  if (options.apiToken === "") throw new TypeError('"apiToken" must not be empty');
+  const listed = new Set(subscriptions.flatMap(methodsOf));
+  const raw = new Set(subscriptions.filter((each) => each.raw === true).flatMap(methodsOf));
+  const isRefused = (request: IncomingMessage, response: ServerResponse): boolean => {
+    const { apiToken } = options;
+    if (apiToken === undefined || isSame(request.headers["dapr-api-token"], apiToken)) return false;
+    answer(response, 401, { error: "the header dapr-api-token is missing or wrong" });
+    return true;
+  };
   /** Publishers must not reach other methods than those with a subscription, if there are any. */
   const isOffered = (method: string): boolean =>
     !method.startsWith("rpc.") && (listed.size === 0 || listed.has(method));
   const below = `${path}/`;
   const wanted = JSON.stringify(
-    subscriptions.map(({ pubsub, topic, method, deadLetterTopic }) => ({
-      pubsubname: pubsub,
-      topic,
-      route: below + encodeURIComponent(method),
-      ...(deadLetterTopic === undefined ? undefined : { deadLetterTopic }),
-    })),
+    subscriptions.map((each) => asDapr(each, (method) => below + encodeURIComponent(method))),
   );
   const handle = async (
-    event: CloudEvent,
+    event: CloudEvent | undefined,
     named: string | undefined,
     request: IncomingMessage,
   ): Promise<Outcome> => {
+    if (event === undefined) return "DROP";
     try {
       const chosen = named === undefined ? options.methodOf?.(event) : undefined;
       const method = chosen ?? named ?? event.type;
@@ -83,6 +81,7 @@ export function cloudEvents(
     }
   };
   const deliver: NodeHandler = (request, response) => {
+    if (isRefused(request, response)) return;
     if (request.method !== "POST") {
       answer(
         response,
@@ -96,16 +95,21 @@ export function cloudEvents(
     const { maxMessageBytes } = service.limits;
     const message = new NodeMessage(request, response, messageLimits(service));
     const take = (text: string | undefined): void => {
-      const events = eventsOf(request.headers, text);
-      if (typeof events === "string") {
-        answer(response, 400, { error: events });
+      const takesRaw = named !== undefined && raw.has(named);
+      const delivery = deliveryOf(request.headers, text, takesRaw);
+      if (typeof delivery === "string") {
+        answer(response, 400, { error: delivery });
         return;
       }
+      const { events, entryIds } = delivery;
       const { maxBatchConcurrency } = service.limits;
       const calls = handleAll(events, maxBatchConcurrency, (event) =>
         handle(event, named, request),
       );
-      void calls.then((outcomes) => conclude(response, outcomes));
+      void calls.then((outcomes) => {
+        if (entryIds === undefined) conclude(response, outcomes);
+        else answer(response, 200, { statuses: statusesOf(entryIds, outcomes) });
+      });
     };
     message.read({
       received: take,
@@ -121,7 +125,9 @@ export function cloudEvents(
     });
   };
   return {
-    "/dapr/subscribe": (_, response) => send(response, 200, wanted),
+    "/dapr/subscribe": (request, response) => {
+      if (!isRefused(request, response)) send(response, 200, wanted);
+    },
     [path]: deliver,
     [below]: deliver,
   };
@@ -132,14 +138,14 @@ type Outcome = "SUCCESS" | "DROP" | "RETRY";
 
 /** Handles a limited number at the same time: one delivery may hold thousands, and other calls must run too. */
 async function handleAll(
-  events: readonly CloudEvent[],
+  events: readonly (CloudEvent | undefined)[],
   atOnce: number,
-  handle: (event: CloudEvent) => Promise<Outcome>,
+  handle: (event: CloudEvent | undefined) => Promise<Outcome>,
 ): Promise<Outcome[]> {
   const outcomes: Outcome[] = [];
-  const left = events.values();
+  const left = events.entries();
   const handleNext = async (): Promise<void> => {
-    for (const event of left) outcomes.push(await handle(event));
+    for (const [i, event] of left) outcomes[i] = await handle(event);
   };
   await Promise.all(Array.from({ length: Math.min(atOnce, events.length) }, handleNext));
   return outcomes;
@@ -198,6 +204,17 @@ function transportOf(event: CloudEvent, { headers, socket }: IncomingMessage): T
 /** Attributes are strings, numbers or booleans; other values are ignored. */
 function isSimple(value: unknown): value is string | number | boolean {
   return typeof value === "string" || typeof value === "number" || typeof value === "boolean";
+}
+
+/** The outcome of each entry of Dapr's bulk form. */
+function statusesOf(entryIds: readonly string[], outcomes: readonly Outcome[]): object[] {
+  return entryIds.map((entryId, i) => ({ entryId, status: outcomes[i] }));
+}
+
+/** Compares digests, so that the time does not depend on how much of a token is right. */
+function isSame(given: string | string[] | undefined, expected: string): boolean {
+  const digest = (text: string): Buffer => createHash("sha256").update(text).digest();
+  return typeof given === "string" && timingSafeEqual(digest(given), digest(expected));
 }
 
 /** Brokers other than Dapr only look at the status. */

@@ -15,6 +15,7 @@ import {
   type ServerCapabilities,
 } from "../capabilities.ts";
 import { invalidArguments } from "../errors.ts";
+import { tasksExtension } from "../meta-keys.ts";
 import { isRecord } from "../record.ts";
 import { atLeast, isLegacy, latestLegacy } from "../revisions.ts";
 import type { Catalog } from "./catalog.ts";
@@ -86,7 +87,7 @@ export class LegacyEra {
 
 function legacyOperations(settings: LegacySettings): [string, Operation][] {
   const { info, instructions, capabilities, catalog, changes } = settings;
-  const initialize: Operation = (params, _, caller) => {
+  const initialize: Operation = (params, _context, caller) => {
     const session = caller.session as Session;
     const { protocolVersion, capabilities: declared, clientInfo } = params;
     if (typeof protocolVersion !== "string") {
@@ -102,9 +103,15 @@ function legacyOperations(settings: LegacySettings): [string, Operation][] {
     session.info = keptInfo(clientInfo);
     const { tasks, extensions, ...offered } = capabilities();
     const hasTasks = tasks !== undefined && atLeast(session.revision, "2025-11-25");
+    // Tasks became an extension later.
+    const { [tasksExtension]: _, ...others } = extensions ?? {};
     return {
       protocolVersion: session.revision,
-      capabilities: hasTasks ? { ...offered, tasks } : offered,
+      capabilities: {
+        ...offered,
+        ...(hasTasks && { tasks }),
+        ...(Object.keys(others).length > 0 && { extensions: others }),
+      },
       serverInfo: info,
       ...(instructions !== undefined && { instructions }),
     };

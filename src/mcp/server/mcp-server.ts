@@ -52,6 +52,11 @@ export interface McpServerOptions
   readonly pageSize?: number;
   /** How long clients may cache lists and resources. @default not at all, and private */
   readonly cache?: CacheHints;
+  /**
+   * Extensions of MCP that this server supports: their settings by their ids. What a client supports is in
+   * `call.client.capabilities.extensions`. @default none, or tasks if a tool can run as one
+   */
+  readonly extensions?: Readonly<Record<string, object>>;
   /** Limits for tasks; stops memory exhaustion. */
   readonly tasks?: TaskOptions;
   /** Signs the state that clients return with their answers; processes behind a load balancer must share it. @default random */
@@ -180,6 +185,9 @@ function assemble(
   const capabilities = (): ServerCapabilities => ({
     ...offeredBy(catalog, options),
     ...extras?.capabilities,
+    ...(extras !== undefined && {
+      extensions: { ...options.extensions, ...extras.capabilities.extensions },
+    }),
   });
   const legacy = new LegacyEra([...shared, ...legacyTaskOperations(tasks, pageSize)], {
     info,
@@ -237,9 +245,9 @@ function offeredBy(
     ...(hasResources && { resources: { subscribe: true, listChanged: true } }),
     ...(completes && { completions: {} }),
     logging: {},
-    ...(hasTasks && {
-      tasks: { list: {}, cancel: {}, requests: { tools: { call: {} } } },
-      extensions: { [tasksExtension]: {} },
+    ...(hasTasks && { tasks: { list: {}, cancel: {}, requests: { tools: { call: {} } } } }),
+    ...((hasTasks || options.extensions !== undefined) && {
+      extensions: { ...options.extensions, ...(hasTasks && { [tasksExtension]: {} }) },
     }),
   };
 }
