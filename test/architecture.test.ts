@@ -28,6 +28,8 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   a2a: [...wires, ...features],
   lsp: [...wires, "client"],
   testing: [...wires, ...features],
+  // Options for a library of others, from a client.
+  "tanstack-query": ["protocol", "client"],
   // The portable entry; that what it reaches is portable is a test of its own.
   "index.ts": ["protocol", "framing", "connection", "client", "server"],
   // The command line is a program on top of the package, so it imports only public entries.
@@ -43,6 +45,7 @@ const peers: Readonly<Record<string, string>> = {
   "@nats-io/jetstream": "src/transports/nats/jetstream/client-library.ts",
   "@nats-io/kv": "src/transports/nats/kv/bucket.ts",
   "@opentelemetry/api": "src/observability/otel/",
+  "@tanstack/query-core": "src/tanstack-query/",
   jose: "src/security/jwt.ts src/a2a/signing.ts",
 };
 

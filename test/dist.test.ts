@@ -17,6 +17,7 @@ const withPeers = [
   "callwire/nats/kv",
   "callwire/observability/otel",
   "callwire/security/jwt",
+  "callwire/tanstack-query",
 ];
 const specifiers = entries
   .map(({ specifier }) => specifier)

@@ -34,6 +34,7 @@ export default defineConfig({
           { text: "Which part do I need?", link: "/which-part" },
           { text: "Writing a server", link: "/server" },
           { text: "Writing a client", link: "/client" },
+          { text: "TanStack Query", link: "/tanstack-query" },
           { text: "Testing your application", link: "/testing" },
           { text: "The command line", link: "/cli" },
         ],
