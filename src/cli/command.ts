@@ -55,7 +55,7 @@ export interface Command<O extends Options = Options> {
   /** Lines that work when pasted, each with its purpose. */
   readonly examples: readonly (readonly [line: string, purpose: string])[];
   /** Resolves when the command is done; throws a Failure for anything that the user can fix. */
-  run(flags: Flags<O>, positionals: readonly string[]): Promise<void>;
+  run(flags: Flags<O>, positionals: readonly string[], verbs: Verbs): Promise<void>;
 }
 
 /** Infers the flags of a command from its options; the result hides that type. */
@@ -64,6 +64,9 @@ export function defineCommand<const O extends Options>(definition: Command<O>): 
 }
 
 const help: Option = { ...flag("show this help"), short: "h" };
+
+/** All verbs by name, for those that are about others. */
+export type Verbs = ReadonlyMap<string, Verb>;
 
 export interface Verb {
   readonly summary: string;
@@ -79,10 +82,11 @@ export type Complete = (
 
 export async function runVerb(
   name: string,
-  { summary, load }: Verb,
+  verbs: Verbs,
   args: string[],
   complete: Complete,
 ): Promise<void> {
+  const { summary, load } = verbs.get(name) as Verb;
   const { command } = await load();
   const parsed = parse(name, { ...command.options, help }, args);
   if (parsed.values.help === true) {
@@ -91,7 +95,7 @@ export async function runVerb(
   }
   const given = withEnvironment(command.options, parsed.values);
   const { values, positionals } = await complete(command.options, given, parsed.positionals);
-  await command.run(values as Flags<Options>, positionals);
+  await command.run(values as Flags<Options>, positionals, verbs);
 }
 
 /** Options that were not given take their values from the environment. */

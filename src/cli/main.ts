@@ -24,12 +24,15 @@ const table: readonly (readonly [name: string, summary: string, load: Verb["load
   ["record", "record the messages to and from a server", () => import("./commands/record.ts")],
   ["replay", "resend a recording and compare the replies", () => import("./commands/replay.ts")],
   ["discover", "show the OpenRPC document of a server", () => import("./commands/discover.ts")],
+  ["list", "list the methods of a server", () => import("./commands/list.ts")],
+  ["describe", "show what a method takes and returns", () => import("./commands/describe.ts")],
   ["generate", "write a typed client from OpenRPC", () => import("./commands/generate.ts")],
   ["mcp", "use the tools of an MCP server", () => import("./commands/mcp.ts")],
   ["playground", "explore a server on a page", () => import("./commands/playground.ts")],
   ["conform", "check a server against the specification", () => import("./commands/conform.ts")],
   ["audit", "find missing protections, and their fixes", () => import("./commands/audit.ts")],
   ["keys", "create keys for callers", () => import("./commands/keys.ts")],
+  ["completion", "print completions for a shell", () => import("./commands/completion.ts")],
 ];
 
 const verbs: ReadonlyMap<string, Verb> = new Map(
@@ -67,13 +70,12 @@ async function main([name, ...args]: string[]): Promise<void> {
     console.log(version);
     return;
   }
-  const verb = verbs.get(name);
-  if (verb === undefined) {
+  if (!verbs.has(name)) {
     const what = name.startsWith("-") ? "option" : "command";
     const guess = orSee(didYouMean(name, verbs.keys()), "callwire --help");
     throw new Failure(`unknown ${what} ${JSON.stringify(name)}${guess}`);
   }
-  await runVerb(name, verb, args, connectionFlags);
+  await runVerb(name, verbs, args, connectionFlags);
 }
 
 /** A bug in this program; its stack goes to standard error. */

@@ -59,6 +59,7 @@ export interface HttpExtras {
   readonly pages?: Readonly<Record<string, NodeHandler>>;
   readonly playground?: boolean;
   readonly ready?: ServeHttpOptions["ready"];
+  readonly tls?: ServeHttpOptions["tls"];
   /** Whether this process is one of several that share the port. */
   readonly isWorker?: boolean;
 }
@@ -66,7 +67,17 @@ export interface HttpExtras {
 /** Options of HTTP must not be ignored silently without HTTP. */
 export function refuseWithoutHttp(flags: Readonly<Record<string, unknown>>): void {
   if (flags.stdio !== true || flags.port !== undefined) return;
-  const httpOnly = ["playground", "metrics", "path", "hosts", "origins"];
+  const httpOnly = [
+    "playground",
+    "metrics",
+    "path",
+    "hosts",
+    "origins",
+    "tls-cert",
+    "api-keys",
+    "jwks",
+    "rate-limit",
+  ];
   const unused = httpOnly.find((name) => flags[name] !== undefined);
   if (unused === undefined) return;
   throw new Failure(`--${unused} needs HTTP; with --stdio, add --port`);
@@ -116,7 +127,12 @@ export async function openWires(
   const sockets: Socket[] = [];
   if (tcp !== undefined) {
     const socket = await opened(`TCP port ${tcp}`, "--tcp", () =>
-      serveSocket(server, { port: tcp, host, framing }),
+      serveSocket(server, {
+        port: tcp,
+        host,
+        framing,
+        ...(extras.tls === undefined ? undefined : { tls: extras.tls }),
+      }),
     );
     sockets.push({ wire: "TCP", address: `${urlHost(host)}:${socket.port}` });
   }
@@ -145,7 +161,7 @@ async function openHttp(
   [first, ...rest]: readonly [Mount, ...Mount[]],
   host: string,
   port: number,
-  { pages, playground = false, ready, isWorker = false }: HttpExtras,
+  { pages, playground = false, ready, tls, isWorker = false }: HttpExtras,
   access: { readonly hosts: readonly string[] | "any"; readonly origins: readonly string[] },
 ): Promise<string> {
   const agents =
@@ -162,10 +178,11 @@ async function openHttp(
     },
     ...access,
     ...(ready === undefined ? undefined : { ready }),
+    ...(tls === undefined ? undefined : { tls }),
     // In a worker, the number does not matter.
     ...(isWorker ? { workers: 1 } : undefined),
   });
-  return `http://${urlHost(host)}:${http.port}`;
+  return `http${tls === undefined ? "" : "s"}://${urlHost(host)}:${http.port}`;
 }
 
 /** Turns system errors into failures that name the option to change. */

@@ -5,6 +5,7 @@ import { countOf, framingOf, refuseExtra } from "../command-arguments.ts";
 import { Failure, oneLine } from "../failure.ts";
 import { ConfigReader, configFault, type LoadedConfig } from "../gateway/config.ts";
 import { checkAddress, nameOf } from "../gateway/upstreams.ts";
+import { guardOptions, guardsOf, serverTlsOf } from "../guard-options.ts";
 import { logFormatOf, logIn, logOption, warningsOf } from "../log-format.ts";
 import {
   metricsOf,
@@ -33,6 +34,7 @@ export const command = defineCommand({
     ...metricsOption,
     ...logOption,
     ...workerOptions,
+    ...guardOptions,
   },
   examples: [
     [
@@ -83,13 +85,14 @@ export const command = defineCommand({
     const reader = new ConfigReader();
     const read = async (): Promise<LoadedConfig> =>
       path === undefined ? bridgeTo(flags, reader) : reader.read(path, reading?.signal);
+    const tls = await serverTlsOf(flags);
     const begun = await read();
     const { options } = begun;
     const { metrics, use, pages } = metricsOf(flags);
     const server = await create(begun, {
       log: warningsOf(log),
       ...options,
-      use: [...use, ...(options.use ?? [])],
+      use: [...use, ...(await guardsOf(flags)), ...(options.use ?? [])],
     });
     metrics?.targets(() => server.targets());
     started();
@@ -99,6 +102,7 @@ export const command = defineCommand({
       pages,
       playground: flags.playground === true,
       ready: () => server.readiness(),
+      ...(tls && { tls }),
     });
   },
 });

@@ -4,6 +4,7 @@ import type { McpServer } from "callwire/mcp";
 import { defineCommand, flag, option } from "../command.ts";
 import { onlyArgument } from "../command-arguments.ts";
 import { Failure, invalid, oneLine } from "../failure.ts";
+import { guardOptions, guardsOf, serverTlsOf } from "../guard-options.ts";
 import { loadModule, moduleVersion, type Offer } from "../load-module.ts";
 import { type LogFormat, logFormatOf, logIn, logOption, warningsOf } from "../log-format.ts";
 import {
@@ -28,6 +29,7 @@ export const command = defineCommand({
     ...metricsOption,
     ...logOption,
     ...workerOptions,
+    ...guardOptions,
     mcp: flag("serve agents on stdio, or at /mcp with --port"),
   },
   examples: [
@@ -57,7 +59,12 @@ export const command = defineCommand({
       return;
     }
     refuseWithoutHttp(flags);
-    const { use, pages } = metricsOf(flags);
+    const { use: counting, pages } = metricsOf(flags);
+    const guards = await guardsOf(flags);
+    if (guards.length > 0 && offer.kind === "server")
+      throw new Failure(`${module} exports a server, which has its own guards; remove the options`);
+    const use = [...counting, ...guards];
+    const tls = await serverTlsOf(flags);
     const legacyErrors = legacyErrorsOf(flags["legacy-errors"], legacy);
     const options: ServerOptions = {
       discover: { title: nameOf(module), version: moduleVersion(module) },
@@ -71,6 +78,7 @@ export const command = defineCommand({
     await serveUntilStopped([agents === undefined ? mount : { ...mount, agents }], flags, {
       pages,
       playground: flags.playground === true,
+      ...(tls && { tls }),
     });
   },
 });

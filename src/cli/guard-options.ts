@@ -1,0 +1,94 @@
+import { readFile } from "node:fs/promises";
+import type { Middleware } from "callwire";
+import { authenticate, bearer, type Credential, rateLimit } from "callwire/security";
+import { type Flags, type Options, option } from "./command.ts";
+import { Failure, invalid, oneLine } from "./failure.ts";
+import { fileText } from "./files.ts";
+import { parseJson } from "./json-values.ts";
+
+/** Who may call a server, how often, and how it proves who it is. */
+export const guardOptions = {
+  "tls-cert": option("file", "serve HTTPS with this certificate (PEM)", {
+    env: "CALLWIRE_TLS_CERT",
+  }),
+  "tls-key": option("file", "its private key (PEM)", { env: "CALLWIRE_TLS_KEY" }),
+  "api-keys": option("file", "require a key of this file; see callwire keys", {
+    env: "CALLWIRE_API_KEYS",
+  }),
+  jwks: option("url", "require a JWT that is signed with one of these keys", {
+    env: "CALLWIRE_JWKS",
+  }),
+  "jwt-issuer": option("issuer", "its issuer; required with --jwks", {
+    env: "CALLWIRE_JWT_ISSUER",
+  }),
+  "jwt-audience": option("name", "its audience; required with --jwks", {
+    env: "CALLWIRE_JWT_AUDIENCE",
+  }),
+  "rate-limit": option("rate", "calls of one address, such as 100/s or 600/m", {
+    env: "CALLWIRE_RATE_LIMIT",
+  }),
+} as const satisfies Options;
+
+type GuardFlags = Flags<typeof guardOptions>;
+
+/** The middleware that enforces the options; the rate limit comes first, because it costs least. */
+export async function guardsOf(flags: GuardFlags): Promise<Middleware[]> {
+  const { "rate-limit": rate, "api-keys": keys, jwks } = flags;
+  const credentials: Credential[] = [];
+  if (keys !== undefined) credentials.push(await apiKeysIn(keys));
+  if (jwks !== undefined) credentials.push(await jwtFrom(jwks, flags));
+  else if ((flags["jwt-issuer"] ?? flags["jwt-audience"]) !== undefined)
+    throw new Failure("--jwt-issuer and --jwt-audience need --jwks");
+  return [
+    ...(rate === undefined ? [] : [rateLimit(bucketOf(rate))]),
+    ...(credentials.length === 0 ? [] : [authenticate(credentials)]),
+  ];
+}
+
+function bucketOf(text: string): { capacity: number; perSecond: number } {
+  const [, number = "", unit = "s"] = /^([1-9]\d{0,8})(?:\/(s|m))?$/.exec(text) ?? [];
+  const capacity = Number(number);
+  if (number === "") throw invalid("--rate-limit", "a rate such as 100/s or 600/m", text);
+  return { capacity, perSecond: unit === "s" ? capacity : capacity / 60 };
+}
+
+async function apiKeysIn(path: string): Promise<Credential> {
+  const records: unknown = parseJson(await fileText(path), path);
+  const { apiKeys } = await import("callwire/security/keys");
+  try {
+    if (!Array.isArray(records) || records.length === 0)
+      throw new TypeError("must be an array of records, as callwire keys create prints them");
+    return apiKeys(records);
+  } catch (error) {
+    throw new Failure(`${path}: ${oneLine(error)}`, { cause: error });
+  }
+}
+
+async function jwtFrom(jwksUrl: string, flags: GuardFlags): Promise<Credential> {
+  const { "jwt-issuer": issuer, "jwt-audience": audience } = flags;
+  if (issuer === undefined || audience === undefined)
+    throw new Failure("--jwks needs --jwt-issuer and --jwt-audience");
+  try {
+    const { jwt } = await import("callwire/security/jwt");
+    return bearer(jwt({ issuer, audience, jwksUrl }));
+  } catch (error) {
+    const { code } = error as { code?: unknown };
+    const why = code === "ERR_MODULE_NOT_FOUND" ? "install the package jose" : oneLine(error);
+    throw new Failure(`--jwks: ${why}`, { cause: error });
+  }
+}
+
+/** The certificate and key for `serveHttp`; undefined for plain HTTP. */
+export async function serverTlsOf(
+  flags: Partial<GuardFlags>,
+): Promise<{ cert: Buffer; key: Buffer } | undefined> {
+  const { "tls-cert": cert, "tls-key": key } = flags;
+  if (cert === undefined && key === undefined) return undefined;
+  if (cert === undefined || key === undefined)
+    throw new Failure("--tls-cert and --tls-key need each other");
+  try {
+    return { cert: await readFile(cert), key: await readFile(key) };
+  } catch (error) {
+    throw new Failure(`--tls-cert: ${oneLine(error)}`, { cause: error });
+  }
+}
