@@ -82,9 +82,7 @@ describe("a client", () => {
             message: "Which?",
             actions: [{ title: "This" }],
           });
-          const none = await client
-            .request("workspace/workspaceFolders")
-            .catch(({ code }) => code);
+          const none = await client.request("workspace/workspaceFolders").catch(({ code }) => code);
           return { contents: `${action?.title} ${none}` };
         },
       },

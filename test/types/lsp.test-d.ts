@@ -72,7 +72,7 @@ test("requests of a client are typed", () => {
     expectTypeOf(await client.request("textDocument/hover", params)).toEqualTypeOf<Hover | null>();
     client.notify("exit");
     // @ts-expect-error the params are missing
-    client.request("textDocument/hover");
+    await client.request("textDocument/hover");
   };
   expectTypeOf(use).returns.resolves.toEqualTypeOf<void>();
 });
