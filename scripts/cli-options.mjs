@@ -12,6 +12,8 @@ const heading = "## Every option";
 async function help(args) {
   const { stdout } = await run(process.execPath, ["dist/cli/main.js", ...args, "--help"], {
     cwd: new URL("..", import.meta.url),
+    // Wide enough that nothing is wrapped.
+    env: { ...process.env, COLUMNS: "1000" },
   });
   return stdout;
 }

@@ -1,7 +1,14 @@
 /** JSON-RPC for TypeScript: typed methods served over any wire, called by a typed client. @module callwire */
 export { type BatchingOptions, batching } from "./client/batching.ts";
 export { type Client, type ClientOptions, createClient } from "./client/client.ts";
-export type { Api, CallResult, StreamResult, UntypedApi } from "./client/contract.ts";
+export type {
+  Api,
+  CallResult,
+  NamedCall,
+  OptionalCall,
+  StreamResult,
+  UntypedApi,
+} from "./client/contract.ts";
 export { contractOptions } from "./client/contract-options.ts";
 export { fallback } from "./client/fallback.ts";
 export type { CallOptions } from "./client/outgoing-call.ts";

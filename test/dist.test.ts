@@ -12,6 +12,7 @@ const run = promisify(execFile);
 const tsc = join(root, "node_modules", "typescript", "bin", "tsc");
 /** These need a package that users install beside this one. */
 const withPeers = [
+  "callwire/a2a/signing",
   "callwire/nats",
   "callwire/nats/jetstream",
   "callwire/nats/kv",
@@ -23,6 +24,7 @@ const specifiers = entries
   .map(({ specifier }) => specifier)
   .filter((specifier) => !withPeers.includes(specifier));
 const nodeOnly = [
+  "callwire/a2a/node",
   "callwire/cloudevents",
   "callwire/http/node",
   "callwire/lsp",
@@ -194,7 +196,7 @@ describe("a strict TypeScript program compiles", () => {
       import { httpLink } from "callwire/http";
       import { createMetrics } from "callwire/observability";
       declare const number: Schema<number, number>;
-      const errors = { ODD: { code: 1001, data: number } };
+      const errors = { ODD: { code: 1001, data: number } } as const;
       export const methods = {
         half: method({ params: number, result: number, errors }, (n) => n / 2),
         count: stream({ params: number, item: number }, function* (to) { yield to; }),

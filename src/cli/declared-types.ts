@@ -60,7 +60,7 @@ export function takesText(
     let found = schema;
     for (let i = 0; i < deepest; i++) {
       const { $ref } = (found ?? {}) as { $ref?: unknown };
-      const [, name = ""] = /^#\/components\/schemas\/([^/]+)$/.exec(`${$ref}`) ?? [];
+      const [, name = ""] = /^#\/components\/schemas\/([^/]+)$/.exec(String($ref)) ?? [];
       if (!Object.hasOwn(schemas, name)) return found;
       found = schemas[name];
     }

@@ -9,7 +9,7 @@ export function widest(cells: readonly string[]): number {
 
 /** The width of the terminal; 80 in a pipe. */
 function screenWidth(): number {
-  return process.stdout.columns || 80;
+  return process.stdout.columns || Number(process.env.COLUMNS) || 80;
 }
 
 /** Least room for the right column; in a narrower terminal it goes below the left one. */

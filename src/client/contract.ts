@@ -83,13 +83,13 @@ export type ProgressIn<Types, V extends Values> = Types extends {
   : unknown;
 
 /** Calls a method whose params travel by name. Array callbacks pass an index, so options have a form of their own. */
-interface NamedCall<Params, Options, Result> {
+export interface NamedCall<Params, Options, Result> {
   (params: Params, options: Options): Result;
   (params: Params): Result;
 }
 
 /** The same, if the params may be omitted. */
-interface OptionalCall<Params, Options, Result> {
+export interface OptionalCall<Params, Options, Result> {
   (params: Params | undefined, options: Options): Result;
   (params?: Params): Result;
 }

@@ -229,7 +229,7 @@ test.each([
   [["audit", "none.js"], 2, "no such module"],
   [["audit", "http://127.0.0.1:1/rpc"], 3, "ECONNREFUSED"],
   [["audit", "http://"], 2, "is not an address"],
-  [["audit", "x.js", "--timeout", "soon"], 2, "milliseconds"],
+  [["audit", "x.js", "--timeout", "soon"], 2, "such as 500ms, 5s or 2m"],
 ])("callwire %j ends with %i and one line", async (args, code, text) => {
   const exit = await finish(args);
   expect(exit.code).toBe(code);

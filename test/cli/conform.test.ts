@@ -167,7 +167,7 @@ describe("callwire conform", () => {
     ],
     [["http://localhost", "--case", "ids/none"], 'unknown --case "ids/none"; --list shows them'],
     [["http://localhost", "--fixture", "sum=add"], "--fixture must be name=method"],
-    [["http://localhost", "--timeout", "soon"], "--timeout must be a number of milliseconds"],
+    [["http://localhost", "--timeout", "soon"], "--timeout must be a time such as 500ms, 5s or 2m"],
     [["http://localhost", "-H", "nonsense"], '--header must be "name: value"'],
     [["tcp://localhost:1", "--framing", "morse"], "--framing must be newline"],
   ])("with %j ends with 2", async (args, sentence) => {

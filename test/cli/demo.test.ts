@@ -112,7 +112,7 @@ describe("what it says at the start", () => {
     });
     expect([status, JSON.parse(text).error.data]).toEqual([
       403,
-      expect.stringMatching(/"users\.prod\.svc".*option hosts \(--hosts\)/),
+      expect.stringMatching(/users\.prod\.svc; see the hosts option \(--hosts\)/),
     ]);
   });
 

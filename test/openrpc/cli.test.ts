@@ -113,7 +113,7 @@ describe("what goes wrong is told in one line", () => {
     [2, () => ["discover", "unix:"], /is not an address/],
     [2, () => ["discover", "stdio:"], /is not an address/],
     [2, () => ["discover", "http://x", "-H", "nonsense"], /--header must be "name: value"/],
-    [2, () => ["discover", "http://x", "--timeout", "soon"], /--timeout must be a number/],
+    [2, () => ["discover", "http://x", "--timeout", "soon"], /--timeout must be a time such as/],
     [2, () => ["generate"], /generate needs an address/],
     [
       2,
