@@ -174,13 +174,13 @@ function connect(
     .find((url) => /^(https?|wss?):\/\/[^\s{}$]+$/.test(url));
   const options = [
     ...(idempotent ? ["idempotent"] : []),
-    ...(rich ? ['values: "rich"'] : []),
     "...options",
+    ...(rich ? ['values: "rich" as const'] : []),
     ...(positional ? ["use: [byPosition, ...(options.use ?? [])]"] : []),
   ];
   const given = options.length === 1 ? "options" : `{ ${options.join(", ")} }`;
   return `/** Connects a client to a link, or to an HTTP or WebSocket URL. */
-export function connect(to: string | Link${url === undefined ? "" : ` = ${literalOf(url)}`}, options: ClientOptions = {}): Client<Methods> {
+export function connect(to: string | Link${url === undefined ? "" : ` = ${literalOf(url)}`}, options: ${rich ? 'Omit<ClientOptions, "values">' : "ClientOptions"} = {}): Client<Methods${rich ? ', "rich"' : ""}> {
   return createClient<Methods>(typeof to === "string" ? linkTo(to) : to, ${given});
 }
 
