@@ -22,6 +22,7 @@ const table: readonly (readonly [name: string, summary: string, load: Verb["load
   ["record", "record the messages to and from a server", () => import("./commands/record.ts")],
   ["replay", "resend a recording and compare the replies", () => import("./commands/replay.ts")],
   ["discover", "show the OpenRPC document of a server", () => import("./commands/discover.ts")],
+  ["diff", "find changes that break callers", () => import("./commands/diff.ts")],
   ["generate", "write a typed client from OpenRPC", () => import("./commands/generate.ts")],
   ["mcp", "use the tools of an MCP server", () => import("./commands/mcp.ts")],
   ["playground", "explore a server on a page", () => import("./commands/playground.ts")],
