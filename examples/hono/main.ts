@@ -8,7 +8,8 @@ const handle = fetchHandler(createServer(methods));
 
 const app = new Hono();
 app.get("/", (c) => c.text("An ordinary Hono page"));
-app.all("/rpc", (c) => handle(c.req.raw));
+// The environment has the address of the client, which limits per address need.
+app.all("/rpc", (c) => handle(c.req.raw, c.env));
 
 // A runtime would serve `export default app`. Here it is called in process.
 const link = httpLink("http://localhost/rpc", {

@@ -26,6 +26,7 @@ const table: readonly (readonly [name: string, summary: string, load: Verb["load
   ["discover", "show the OpenRPC document of a server", () => import("./commands/discover.ts")],
   ["list", "list the methods of a server", () => import("./commands/list.ts")],
   ["describe", "show what a method takes and returns", () => import("./commands/describe.ts")],
+  ["diff", "find changes that break callers", () => import("./commands/diff.ts")],
   ["generate", "write a typed client from OpenRPC", () => import("./commands/generate.ts")],
   ["mcp", "use the tools of an MCP server", () => import("./commands/mcp.ts")],
   ["playground", "explore a server on a page", () => import("./commands/playground.ts")],

@@ -5,6 +5,7 @@ export {
   type DocumentOptions,
   openrpcDocument,
 } from "./document.ts";
+export { type ChangeKind, compareDocuments, type DocumentChange } from "./document-comparison.ts";
 export { type ReadOptions, readDocument } from "./document-reading.ts";
 export { htmlReference } from "./html.ts";
 export {

@@ -250,7 +250,7 @@ describeWith(["nats-server"], "addresses of NATS", () => {
     onTestFinished(() => strict.stop());
     const address = `nats://localhost:${strict.port}/rpc?ca=${pem("cert")}`;
     await using gateway = start(["gateway", "--to", address, "--port", "0"]);
-    await gateway.shown(/is not available: .*: cannot connect to nats:/, "stderr");
+    await gateway.shown(/"a target is not available".*"reason":"cannot connect to nats:/, "stderr");
     const [front = ""] = await gateway.shown(/http:\/\/127\.0\.0\.1:\d+/);
     const client = createClient(httpLink(`${front}/rpc`));
     onTestFinished(() => client.close());
