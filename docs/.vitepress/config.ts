@@ -69,6 +69,8 @@ export default defineConfig({
           { text: "Observability", link: "/observability" },
           { text: "The gateway", link: "/gateway" },
           { text: "Scaling", link: "/scaling" },
+          { text: "Deployment", link: "/deploy" },
+          { text: "From other languages", link: "/other-languages" },
           { text: "Dapr and CloudEvents", link: "/dapr" },
         ],
       },
