@@ -183,7 +183,9 @@ function helpOf(verb: string, summary: string, command: Command): string {
     ...wrapped(`callwire ${verb}: ${summary}`),
     "",
     ...wrapped(`Usage: callwire ${verb} ${command.usage}`, "  "),
-    ...(command.about === undefined ? [] : ["", ...wrapped(command.about)]),
+    ...(command.about === undefined
+      ? []
+      : ["", ...command.about.split("\n").flatMap((line) => wrapped(line))]),
     "",
     "Options:",
     ...columns(options),
