@@ -1,4 +1,4 @@
-import { type Clock, settledOrTimeout, systemClock, type Timer } from "../protocol/clock.ts";
+import { type Clock, pause, settledOrTimeout, systemClock } from "../protocol/clock.ts";
 import { consoleLog } from "../protocol/console-log.ts";
 import { WireError } from "../protocol/errors.ts";
 import type { Link, Outgoing } from "../protocol/link.ts";
@@ -8,6 +8,7 @@ import type { Connection } from "./connection.ts";
 import { ChangingStates } from "./link-states.ts";
 import { connectionClosed, hasTaken, isDenied, isUnauthenticated } from "./lost-call.ts";
 import { unlessCancelled } from "./pending.ts";
+import { RetiredConnections } from "./retired-connections.ts";
 import { NotTaken, stoppedBefore } from "./shutdown-notice.ts";
 
 export interface ReconnectOptions {
@@ -56,9 +57,6 @@ export function reconnecting(open: Open, options: ReconnectOptions | boolean = t
   return new ReconnectingLink(open, options === true ? {} : options);
 }
 
-/** How often a connection with old credentials is looked at, whether its calls have ended. */
-const retiredPollMs = 1_000;
-
 class ReconnectingLink implements Link {
   readonly #open: Open;
   /** Aborts a connection attempt when the link closes. */
@@ -69,7 +67,6 @@ class ReconnectingLink implements Link {
   #connection: Promise<Connection> | undefined;
   /** What `#connection` resolved with, while it is open. */
   #current: Connection | undefined;
-  #wait: { timer: Timer; stop: () => void } | undefined;
   #closed = false;
   /** Failed attempts in a row: refused, or lost before the first reply. */
   #failures = 0;
@@ -77,8 +74,8 @@ class ReconnectingLink implements Link {
   #refused = false;
   /** Connections with renewed credentials that have not answered yet; if they are refused too, that is final. */
   readonly #renewed = new WeakSet<Connection>();
-  /** Connections with old credentials, which close after their last call. */
-  readonly #retired = new Set<Connection>();
+  /** Connections with old credentials. */
+  readonly #retired: RetiredConnections;
   readonly states = new ChangingStates();
 
   constructor(open: Open, options: ReconnectOptions | false) {
@@ -86,6 +83,7 @@ class ReconnectingLink implements Link {
     this.#heals = options !== false;
     this.#options = options === false ? {} : options;
     this.#clock = this.#options.clock ?? systemClock;
+    this.#retired = new RetiredConnections(this.#clock);
   }
 
   send(request: Request, outgoing: Outgoing): Promise<Reply | undefined> {
@@ -172,9 +170,8 @@ class ReconnectingLink implements Link {
     this.#closed = true;
     this.states.set("closed");
     this.#closing.abort(new WireError("CLOSED", "the link is closed"));
-    this.#wait?.stop();
     const connection = await this.#connection?.catch(() => undefined);
-    await Promise.all([connection, ...this.#retired].map((open) => open?.close()));
+    await Promise.all([connection?.close(), this.#retired.close()]);
   }
 
   /** The server answered, so that the connection works. */
@@ -193,7 +190,6 @@ class ReconnectingLink implements Link {
     this.#connection = this.#connect(0);
     this.#connection.catch(() => {});
     this.#retired.add(used);
-    this.#closeWhenDone(used);
     return true;
   }
 
@@ -201,15 +197,6 @@ class ReconnectingLink implements Link {
     const { renews = false } = this.#options;
     const isAble = renews && this.#heals && !this.#closed && !this.#renewed.has(used);
     return isAble && isUnauthenticated(error);
-  }
-
-  #closeWhenDone(connection: Connection): void {
-    if (connection.isOpen && connection.pending + connection.origin.inFlight > 0) {
-      this.#clock.after(retiredPollMs, () => this.#closeWhenDone(connection));
-      return;
-    }
-    this.#retired.delete(connection);
-    void connection.close();
   }
 
   #mayRepeat(error: unknown, outgoing: Outgoing): error is WireError {
@@ -262,7 +249,7 @@ class ReconnectingLink implements Link {
   async #connect(mostFailures: number): Promise<Connection> {
     for (;;) {
       try {
-        if (this.#failures > 1) await this.#pause(this.#delay());
+        if (this.#failures > 1) await pause(this.#delay(), this.#clock, this.#closing.signal);
         this.#mustBeOpen();
         const refused = this.#refused;
         const connection = await this.#open(this.#closing.signal, refused);
@@ -354,18 +341,5 @@ class ReconnectingLink implements Link {
     // Reconnect without waiting for the next call: the server may want to call or notify this client.
     this.#connection = this.#connect(attempts);
     this.#connection.catch(() => {});
-  }
-
-  #pause(delayMs: number): Promise<void> {
-    return new Promise((resolve) => {
-      const stop = (): void => {
-        timer.cancel();
-        this.#wait = undefined;
-        resolve();
-      };
-      // Like an open connection, the wait keeps the process alive.
-      const timer = this.#clock.after(delayMs, stop, true);
-      this.#wait = { timer, stop };
-    });
   }
 }

@@ -1,6 +1,7 @@
 import { type Clock, timeUntil } from "../protocol/clock.ts";
 import type { Context } from "../protocol/context.ts";
-import { callFailureIn, internalError, WireError } from "../protocol/errors.ts";
+import { internalError, WireError } from "../protocol/errors.ts";
+import { callFailureIn } from "../protocol/failure-data.ts";
 import { caught } from "../protocol/handler-reply.ts";
 import { ItemQueue, itemWindow } from "../protocol/item-queue.ts";
 import { ItemSender, streamRefusal } from "../protocol/item-sender.ts";

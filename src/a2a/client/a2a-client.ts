@@ -1,5 +1,6 @@
 import { Client } from "../../client/client.ts";
 import type { HeaderRecord, HeaderSource } from "../../http/client-exchange.ts";
+import { pause, systemClock } from "../../protocol/clock.ts";
 import { isRpcError, RpcError, WireError } from "../../protocol/errors.ts";
 import type { Params } from "../../protocol/message.ts";
 import { httpLink } from "../../transports/http/fetch-link.ts";
@@ -226,7 +227,8 @@ export class A2aClient {
         const isLost = !(error instanceof RpcError) && signal?.aborted !== true;
         if (task === undefined || !isLost || losses >= maxResumes) throw error;
       }
-      await pause(firstPauseMs * 2 ** losses, signal);
+      await pause(firstPauseMs * 2 ** losses, systemClock, signal);
+      signal?.throwIfAborted();
     }
   }
 
@@ -266,21 +268,6 @@ export class A2aClient {
 
 /** The wait before a lost stream is resumed; it doubles. */
 const firstPauseMs = 50;
-
-function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const stop = (): void => {
-      clearTimeout(timer);
-      reject(signal?.reason);
-    };
-    const timer = setTimeout(() => {
-      signal?.removeEventListener("abort", stop);
-      resolve();
-    }, ms);
-    if (signal?.aborted === true) stop();
-    else signal?.addEventListener("abort", stop, { once: true });
-  });
-}
 
 /** Whether the agent will do nothing more without the client. */
 function isDone({ status }: Task): boolean {

@@ -1,4 +1,4 @@
-import { systemClock } from "../../protocol/clock.ts";
+import { pause, systemClock } from "../../protocol/clock.ts";
 import { consoleLog } from "../../protocol/console-log.ts";
 import type { CloseOptions } from "../../protocol/host.ts";
 import { limitOf } from "../../protocol/limits.ts";
@@ -6,7 +6,6 @@ import type { Methods } from "../../server/method.ts";
 import { implementationOf, type ServerCapabilities } from "../capabilities.ts";
 import type { NegotiationOptions } from "../client/handshake.ts";
 import { mcpMemoryLink } from "../client/memory-wire.ts";
-import { pause } from "../client/pause.ts";
 import type { McpWire } from "../client/wire.ts";
 import { tasksExtension } from "../meta-keys.ts";
 import type { FeatureCall } from "../server/feature-call.ts";

@@ -5,7 +5,7 @@ import type { Log } from "../../protocol/log.ts";
 import type { Implementation } from "../capabilities.ts";
 import type { NegotiationOptions } from "../client/handshake.ts";
 import type { Answering } from "../client/input.ts";
-import { longestRetryMs, retryMs } from "../client/pause.ts";
+import { longestRetryMs, retryMs } from "../client/retry-waits.ts";
 import { type Subscription, subscribe } from "../client/subscription.ts";
 import type { McpWire } from "../client/wire.ts";
 import { errorOf, McpError } from "../errors.ts";

@@ -1,7 +1,8 @@
 import { isEventStream, wireErrorOf } from "../../../http/client-exchange.ts";
+import { pause } from "../../../protocol/clock.ts";
 import type { Log } from "../../../protocol/log.ts";
 import { lostStatuses } from "../handshake.ts";
-import { longestRetryMs, pause } from "../pause.ts";
+import { longestRetryMs } from "../retry-waits.ts";
 import { type HttpSender, isSuccess } from "./http-sender.ts";
 import { type ResumeOptions, resumableEvents } from "./resumable-events.ts";
 
