@@ -57,8 +57,8 @@ export interface CardCheckOptions {
 }
 
 /**
- * Refuses cards that none of these keys has signed; for the option `checkCard` of `a2aClient`. Where a card itself says
- * its key is does not count.
+ * Refuses cards that none of these keys has signed; for the option `checkCard` of `a2aClient`. The address of a key in
+ * the card itself is ignored.
  * @example
  * ```ts
  * import { a2aClient } from "callwire/a2a";

@@ -6,7 +6,7 @@ import type { Reply, Request } from "../protocol/message.ts";
 import { maySendAgain, outcomeOf, reportedAs } from "../protocol/retry-rule.ts";
 import type { Connection } from "./connection.ts";
 import { ChangingStates } from "./link-states.ts";
-import { connectionClosed, hasTaken, isDenied, isUnauthenticated } from "./lost-call.ts";
+import { connectionClosed, couldHaveRun, isDenied, isUnauthenticated } from "./lost-call.ts";
 import { unlessCancelled } from "./pending.ts";
 import { RetiredConnections } from "./retired-connections.ts";
 import { NotTaken, stoppedBefore } from "./shutdown-notice.ts";
@@ -97,13 +97,13 @@ class ReconnectingLink implements Link {
     lost: WireError | undefined,
   ): Promise<Reply | undefined> {
     let last = lost;
-    let mayHaveRun = hasTaken(lost);
+    let mayHaveRun = couldHaveRun(lost);
     let wanted = true;
     let used: Connection | undefined;
     const carry = (connection: Connection): Promise<Reply | undefined> | undefined => {
       used = connection;
       // The caller may cancel when it is told of the gap.
-      if (wanted && hasTaken(last)) outgoing.gap();
+      if (wanted && couldHaveRun(last)) outgoing.gap();
       return wanted ? connection.send(request, outgoing) : undefined;
     };
     const left = (): void => {
@@ -117,7 +117,7 @@ class ReconnectingLink implements Link {
         const refusal = this.#refusalIn(reply, outgoing, refusals);
         if (refusal === undefined) return reply;
         last = refusal;
-        mayHaveRun ||= hasTaken(refusal);
+        mayHaveRun ||= couldHaveRun(refusal);
         await unlessCancelled(this.#unlessGone(used, refusals), outgoing, left);
       } catch (error) {
         if (this.#replaced(used, error)) continue;
@@ -127,7 +127,7 @@ class ReconnectingLink implements Link {
           throw mayHaveRun ? reportedAs("CONNECTION_LOST", error) : error;
         }
         last = error;
-        mayHaveRun ||= hasTaken(error);
+        mayHaveRun ||= couldHaveRun(error);
       }
     }
   }

@@ -26,7 +26,7 @@ export function untimely({ state }: ConnectedClient, method: string): ErrorObjec
   return state === "initializing" ? notInitialized : isShutDown;
 }
 
-/** Takes over what a client says of itself, and agrees on the encoding of positions. */
+/** Stores the client's params of `initialize`, and agrees on the encoding of positions. */
 export function greet(
   client: ConnectedClient,
   params: InitializeParams,

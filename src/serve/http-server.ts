@@ -32,7 +32,7 @@ interface Mount {
   readonly upgrade: UpgradeHandler | undefined;
 }
 
-/** The endpoint at the same path has checked them. */
+/** The endpoint at the same path has already checked Host and Origin. */
 const judgedBefore = { hosts: "any", origins: () => true } as const;
 /** How long requests that are still arriving may delay closing after the last call. */
 const arrivalMs = 1_000;

@@ -48,7 +48,7 @@ export interface SendOptions extends SendConfiguration {
   readonly taskId?: string;
   /** The conversation that the message belongs to. */
   readonly contextId?: string;
-  /** Anything that the agent should know besides. */
+  /** Additional data for the agent. */
   readonly metadata?: Readonly<Record<string, unknown>>;
   /** Stops waiting; the task goes on. */
   readonly signal?: AbortSignal;
@@ -143,7 +143,7 @@ export class A2aClient {
     await this.#call("DeleteTaskPushNotificationConfig", { taskId, id, ...this.#tenant() });
   }
 
-  /** The card for callers that the agent knows. */
+  /** The extended card, for authenticated callers. */
   extendedCard(): Promise<AgentCard> {
     return this.#at.version === "1.0"
       ? this.#call("GetExtendedAgentCard", this.#tenant())
@@ -221,7 +221,7 @@ export class A2aClient {
         if (losses >= maxResumes)
           throw new WireError(
             "CONNECTION_LOST",
-            "the agent ends the stream again and again, although the task goes on",
+            "the agent repeatedly ended the stream although the task is not done",
           );
       } catch (error) {
         const isLost = !(error instanceof RpcError) && signal?.aborted !== true;

@@ -38,7 +38,7 @@ export interface McpGatewayOptions
   readonly startMs?: number;
 }
 
-/** Declared in any case: the servers are started after the first client has asked. */
+/** Always declared, because the servers start only after the first client has asked for the capabilities. */
 const capabilities: ServerCapabilities = {
   tools: { listChanged: true },
   prompts: { listChanged: true },
@@ -95,7 +95,9 @@ class McpGateway extends McpServer {
       const { link: wire, per = "gateway", maxConnections, prefix: own = name, era } = upstream;
       const prefix = new Prefix(own);
       if (own !== "" && schemes.has(prefix.scheme)) {
-        throw new TypeError(`"${name}" has the prefix of another server; set "prefix" of one`);
+        throw new TypeError(
+          `"${name}" has the prefix of another server; set "prefix" for one of them`,
+        );
       }
       schemes.add(prefix.scheme);
       const most = limitOf(`maxConnections of ${name}`, maxConnections, 32);

@@ -47,7 +47,7 @@ export class GatheredPages {
     this.#waiting.get(id)?.(worker);
   }
 
-  /** A worker has ended: its counts stay, or counters would go back. */
+  /** A worker has ended: its counts are kept, because counters must not decrease. */
   ended(worker: WorkerProcess): void {
     for (const [path, snapshot] of worker.snapshots) {
       const page = this.#pages.get(path);

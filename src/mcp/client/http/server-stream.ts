@@ -18,7 +18,7 @@ export interface ServerStreamOptions extends ResumeOptions {
 }
 
 const retryMs = 1_000;
-/** Some servers respond only with their first message, so nobody waits for the stream longer than this. */
+/** Some servers respond only with their first message, so callers wait for the stream no longer than this. */
 const patienceMs = 1_000;
 
 /** The stream for messages of a legacy server that belong to no request. */
