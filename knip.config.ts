@@ -53,7 +53,7 @@ const config: KnipConfig = {
     ...installedElsewhere.filter((name) => ![...neverImported, ...knownHere].includes(name)),
   ],
   // The examples with NATS start it themselves; Prometheus draws pictures for the docs.
-  ignoreBinaries: ["nats-server", "prometheus"],
+  ignoreBinaries: ["nats-server", "prometheus", "systemd-analyze"],
   ignoreExportsUsedInFile: true,
 };
 

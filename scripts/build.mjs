@@ -1,6 +1,6 @@
 // Builds src/ into dist/: `node scripts/build.mjs [--if-stale]`.
 import { spawnSync } from "node:child_process";
-import { existsSync, readdirSync, renameSync, rmSync, statSync } from "node:fs";
+import { copyFileSync, existsSync, readdirSync, renameSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
@@ -42,6 +42,8 @@ async function build() {
   try {
     emit(fresh);
     await Promise.all([bundleCli(join(fresh, "cli")), buildPlayground(join(fresh, "playground"))]);
+    // For the editors of those who write a gateway config.
+    copyFileSync(join(root, "docs", "gateway.schema.json"), join(fresh, "gateway.schema.json"));
     if (existsSync(dist)) renameSync(dist, old);
     renameSync(fresh, dist);
     console.log(`Built dist/ in ${((performance.now() - started) / 1000).toFixed(1)} s`);

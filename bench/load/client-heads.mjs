@@ -1,4 +1,4 @@
-/** The heads of POST requests as clients send them, recorded; each a function of port, path and length. */
+/** Heads of POST requests in the manner of common clients, written by hand; each a function of port, path and length. */
 export const clientHeads = [
   // fetch in a page (Chromium), on its own origin
   (port, path, length) =>

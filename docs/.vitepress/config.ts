@@ -77,6 +77,8 @@ export default defineConfig({
           { text: "The gateway", link: "/gateway" },
           { text: "Performance", link: "/performance" },
           { text: "Scaling", link: "/scaling" },
+          { text: "Deployment", link: "/deploy" },
+          { text: "From other languages", link: "/other-languages" },
           { text: "Dapr and CloudEvents", link: "/dapr" },
         ],
       },

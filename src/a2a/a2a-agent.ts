@@ -5,6 +5,7 @@ import type { Context } from "../protocol/context.ts";
 import type { Middleware } from "../protocol/handle.ts";
 import type { HostOptions } from "../protocol/host.ts";
 import { limitOf } from "../protocol/limits.ts";
+import type { Methods } from "../server/method.ts";
 import { Server } from "../server/server.ts";
 import { AgentTasks } from "./agent-tasks.ts";
 import { canonicalCard } from "./canonical-card.ts";
@@ -18,6 +19,7 @@ import {
 import { a2aError } from "./errors.ts";
 import type { Execute } from "./executor.ts";
 import { MemoryTaskStore } from "./memory-task-store.ts";
+import { methodsExecutor, skillsOf } from "./method-skills.ts";
 import { methodsOf } from "./methods.ts";
 import { Operations } from "./operations.ts";
 import { PushSender, type Webhooks } from "./push-sender.ts";
@@ -136,6 +138,32 @@ export class A2aAgent extends Server {
 export function a2aAgent(options: A2aAgentOptions): A2aAgent {
   return new A2aAgent(options);
 }
+
+/**
+ * Makes an agent whose skills are methods. A message names one in a data part, `{ skill: "math/add", params: { a: 2, b: 3 } }`,
+ * and the result is a data part of the answer. Middleware and access rules of a server hold.
+ */
+a2aAgent.fromMethods = (
+  methods: Methods | Server,
+  options: Omit<A2aAgentOptions, "execute">,
+): A2aAgent => {
+  const server = methods instanceof Server ? methods : new Server(methods as Methods);
+  const { defaultInputModes = json, defaultOutputModes = json, skills } = options.card;
+  const card = {
+    ...options.card,
+    defaultInputModes,
+    defaultOutputModes,
+    skills: skills ?? skillsOf(server),
+  };
+  return new A2aAgent({
+    ...options,
+    card,
+    use: options.use ?? server.use,
+    execute: methodsExecutor(server),
+  });
+};
+
+const json = ["application/json", "text/plain"];
 
 /** A2A has no batches, and its params are objects. */
 const profile = { nullIds: true, positionalParams: false, batches: () => false };

@@ -14,11 +14,7 @@ export function announce(
   // A parent process expects only errors on stderr.
   const isChild = isStdio && wires.origin === undefined && wires.sockets.length === 0;
   if (isChild && !terminal.isTerminal) return undefined;
-  const [{ server }] = mounts;
-  const { methods } = server;
-  const what =
-    methods === undefined ? "forwards calls" : `serves ${counted(methods.size, "method")}`;
-  terminal.line(`${terminal.bold(`callwire ${version}`)} ${what}`);
+  terminal.line(`${terminal.bold(`callwire ${version}`)} ${whatIsServed(mounts[0])}`);
   terminal.line();
   showRows(rowsOf(mounts, wires, isStdio), terminal);
   if (wires.networkAddresses.length > 0) warnOfNetwork(mounts[0].path, wires, terminal);
@@ -31,6 +27,11 @@ export function announce(
   terminal.line();
   terminal.line(terminal.dim(isStdio ? "Close stdin to stop." : "Press Ctrl-C to stop."));
   return terminal;
+}
+
+function whatIsServed({ server: { methods }, isAgent }: Mount): string {
+  if (isAgent === true) return "serves an A2A agent";
+  return methods === undefined ? "forwards calls" : `serves ${counted(methods.size, "method")}`;
 }
 
 function showRows(rows: readonly Row[], terminal: Terminal): void {
@@ -70,10 +71,13 @@ function rowsOf(mounts: readonly [Mount, ...Mount[]], wires: Wires, isStdio: boo
   if (origin !== undefined) {
     if (wires.hasPlayground)
       rows.push(["Playground", `${origin}/`, "explore and call the methods"]);
-    for (const { path, versions } of mounts) rows.push(["HTTP", origin + path, versions]);
-    const [{ path }] = mounts;
-    rows.push(["WebSocket", `${origin.replace(/^http/, "ws")}${below(path, "ws")}`]);
-    rows.push(["SSE", origin + below(path, "stream")]);
+    const [{ path, isAgent = false }] = mounts;
+    for (const { path, versions } of mounts)
+      rows.push([isAgent ? "Agent" : "HTTP", origin + path, versions]);
+    if (!isAgent) {
+      rows.push(["WebSocket", `${origin.replace(/^http/, "ws")}${below(path, "ws")}`]);
+      rows.push(["SSE", origin + below(path, "stream")]);
+    }
     if (mounts[0].agents !== undefined) rows.push(["MCP", `${origin}/mcp`, "for agents"]);
     for (const page of wires.pages) rows.push([titleOf(page), origin + page]);
     rows.push(["Health", `${origin}/healthz`, "and /readyz"]);
@@ -85,6 +89,7 @@ function rowsOf(mounts: readonly [Mount, ...Mount[]], wires: Wires, isStdio: boo
 
 /** `Metrics` for `/metrics`. */
 function titleOf(page: string): string {
+  if (page.endsWith("/agent-card.json")) return "Card";
   const [, name = page] = /^\/(\w+)$/.exec(page) ?? [];
   return name.charAt(0).toUpperCase() + name.slice(1);
 }
@@ -93,9 +98,12 @@ function below(path: string, name: string): string {
   return path.endsWith("/") ? path + name : `${path}/${name}`;
 }
 
-function triesOf([{ path, server }]: readonly [Mount, ...Mount[]], wires: Wires): string[] {
-  const { origin } = wires;
+function triesOf(
+  [{ path, server, isAgent = false }]: readonly [Mount, ...Mount[]],
+  { origin }: Wires,
+): string[] {
   if (origin === undefined) return [];
+  if (isAgent) return [`callwire a2a ${origin} stream 'Hello'`];
   const lines = [curlLine(origin + path, server)];
   const stream = streamLine(origin + below(path, "stream"), server);
   return stream === undefined ? lines : [...lines, stream];

@@ -71,7 +71,7 @@ export function portOf(option: string, text: string): number {
 }
 
 export function timeoutOption(seconds: number) {
-  return option("time", `limit for each reply, such as 500ms or 5s (default ${seconds}s)`);
+  return option("time", `limit for each reply, such as 5s (default ${seconds}s)`);
 }
 
 export function timeoutOf(text = "10s"): number {

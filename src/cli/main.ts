@@ -29,6 +29,7 @@ const table: readonly (readonly [name: string, summary: string, load: Verb["load
   ["diff", "find changes that break callers", () => import("./commands/diff.ts")],
   ["generate", "write a typed client from OpenRPC", () => import("./commands/generate.ts")],
   ["mcp", "use the tools of an MCP server", () => import("./commands/mcp.ts")],
+  ["a2a", "talk to an A2A agent", () => import("./commands/a2a.ts")],
   ["playground", "explore a server on a page", () => import("./commands/playground.ts")],
   ["conform", "check a server against the specification", () => import("./commands/conform.ts")],
   ["audit", "find missing protections, and their fixes", () => import("./commands/audit.ts")],

@@ -50,6 +50,8 @@ export interface Mount {
   readonly path: string;
   readonly server: Host & { readonly methods?: Server["methods"] };
   readonly versions: string;
+  /** Whether it is an A2A agent, which is served over HTTP only. */
+  readonly isAgent?: boolean;
   /** The same methods for agents, at /mcp. */
   readonly agents?: McpServer;
 }

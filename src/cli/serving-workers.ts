@@ -13,7 +13,7 @@ export const workerOptions = {
     env: "CALLWIRE_WORKERS",
     unless: ["stdio", "mcp"],
   }),
-  watch: flag("restart the workers when a file beside the module changes"),
+  watch: flag("restart when a file beside the module changes"),
 } as const satisfies Options;
 
 type WorkerFlags = Flags<typeof workerOptions> &

@@ -26,8 +26,13 @@ interface OwnProcess {
 
 /** CPU time of this process; where it is unknown, all time counts as used. */
 function cpuMs(): number {
-  const usage = (Reflect.get(globalThis, "process") as OwnProcess | undefined)?.cpuUsage?.();
-  return usage === undefined ? systemClock.elapsed() : (usage.user + usage.system) / 1_000;
+  try {
+    const usage = (Reflect.get(globalThis, "process") as OwnProcess | undefined)?.cpuUsage?.();
+    if (usage !== undefined) return (usage.user + usage.system) / 1_000;
+  } catch {
+    // Workers have the function, but it throws.
+  }
+  return systemClock.elapsed();
 }
 
 /**

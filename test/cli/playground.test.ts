@@ -58,11 +58,8 @@ test("it says when nothing answers at the address", async () => {
 test("the page knows the server behind it", async () => {
   expect(await (await fetch(`${origin}/`)).text()).toContain("callwire playground");
   const told = await (await fetch(`${origin}/playground.json`)).json();
-  expect(told).toEqual({
-    endpoints: ["/rpc"],
-    target: target.url,
-    wires: ["http", "websocket", "sse"],
-  });
+  const wires = ["http", "websocket", "sse"];
+  expect(told).toEqual({ endpoints: ["/rpc"], target: target.url, wires });
 });
 
 describe.each([

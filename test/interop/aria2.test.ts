@@ -71,7 +71,7 @@ describeWith(["aria2"], "aria2", () => {
         .catch((thrown: unknown) => thrown);
       expect(error).toBeInstanceOf(RpcError);
       expect(error).toMatchObject({ code: 1, message: expect.stringContaining("GID") });
-      await expect(client.call("aria2.nothing", [token])).rejects.toBeInstanceOf(RpcError);
+      await expect(client.call<unknown>("aria2.nothing", [token])).rejects.toBeInstanceOf(RpcError);
       const [good, bad] = await client.batchSettled((b) => [
         b.aria2.getGlobalStat(token),
         b.aria2.tellStatus(token, "0"),

@@ -140,11 +140,11 @@ describeWith(["jsonrpclib-pelix"], "jsonrpclib-pelix", () => {
       3,
       "größer 漢字 🚀",
     ]);
-    await expect(client.call("fail")).rejects.toMatchObject({
+    await expect(client.call<unknown>("fail")).rejects.toMatchObject({
       code: 1001,
       data: { reason: "because" },
     });
-    await expect(client.call("nothing")).rejects.toMatchObject({ code: -32601 });
+    await expect(client.call<unknown>("nothing")).rejects.toMatchObject({ code: -32601 });
     await client.notify("add", [1, 2]);
   });
 });

@@ -182,7 +182,7 @@ describe("results", () => {
 });
 
 test("an error with another code breaks callers; one that is new or gone does not", () => {
-  const errors = { GONE: { code: 1404 }, OLD: { code: 1001 } };
+  const errors = { GONE: { code: 1404 }, OLD: { code: 1001 } } as const;
   const before = { m: method({ errors }, () => 1) };
   const after = { m: method({ errors: { GONE: { code: 1410 }, NEW: { code: 1002 } } }, () => 1) };
   expect(changes(before, after)).toEqual([

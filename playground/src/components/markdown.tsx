@@ -44,15 +44,16 @@ function Spans({ spans }: { readonly spans: readonly MarkdownSpan[] }) {
   return (
     <>
       {spans.map((span, i) => {
-        if (span.kind === "text") return span.text;
+        if (span.kind === "link")
+          return (
+            <a key={i} href={span.url} target="_blank" rel="noreferrer">
+              {span.text}
+            </a>
+          );
         if (span.kind === "code") return <code key={i}>{span.text}</code>;
         if (span.kind === "strong") return <strong key={i}>{span.text}</strong>;
         if (span.kind === "emphasis") return <em key={i}>{span.text}</em>;
-        return (
-          <a key={i} href={span.url} target="_blank" rel="noreferrer">
-            {span.text}
-          </a>
-        );
+        return span.text;
       })}
     </>
   );

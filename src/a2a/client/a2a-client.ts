@@ -22,7 +22,7 @@ import {
   type Task,
 } from "../model.ts";
 import { changed, changesBetween } from "../task-change.ts";
-import { credentialHeaders, type Discovered, discover } from "./discovery.ts";
+import { credentialHeaders, type Discovered, discover, sent } from "./discovery.ts";
 import { resultsOf } from "./event-reader.ts";
 
 export interface A2aClientOptions {
@@ -254,7 +254,7 @@ export class A2aClient {
       "content-type": "application/json",
       accept: "text/event-stream",
     };
-    const response = await send(this.#at.url, {
+    const response = await sent(send, this.#at.url, {
       method: "POST",
       headers,
       body,

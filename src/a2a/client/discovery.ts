@@ -1,4 +1,4 @@
-import { chunksOf, type HeaderRecord, readText } from "../../http/client-exchange.ts";
+import { chunksOf, type HeaderRecord, readText, wireErrorOf } from "../../http/client-exchange.ts";
 import { WireError } from "../../protocol/errors.ts";
 import { badReply } from "../../protocol/pair.ts";
 import type { AgentCard, AgentInterface, SecurityScheme } from "../card.ts";
@@ -11,7 +11,17 @@ export interface Discovered {
   readonly tenant: string | undefined;
 }
 
-type Send = (url: string, init: RequestInit) => Promise<Response>;
+export type Send = (url: string, init: RequestInit) => Promise<Response>;
+
+/** Fails with the reason, which `fetch` hides in the cause of its error; not if the caller gave up. */
+export async function sent(send: Send, url: string, init: RequestInit): Promise<Response> {
+  try {
+    return await send(url, init);
+  } catch (error) {
+    if (init.signal?.aborted === true) throw error;
+    throw wireErrorOf(error);
+  }
+}
 
 const maxCardLength = 1024 * 1024;
 
@@ -24,7 +34,7 @@ export async function discover(
   const url = address.endsWith(".json")
     ? address
     : new URL("/.well-known/agent-card.json", address).href;
-  const response = await send(url, {
+  const response = await sent(send, url, {
     headers: { ...headers, accept: "application/json", "a2a-version": "1.0" },
   });
   const text = await readText(chunksOf(response.body), maxCardLength);

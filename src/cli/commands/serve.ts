@@ -1,6 +1,7 @@
 import { basename, extname } from "node:path";
 import { createServer, type Host, type ServerOptions } from "callwire";
 import type { McpServer } from "callwire/mcp";
+import { agentOf } from "../agent.ts";
 import { defineCommand, flag, option } from "../command.ts";
 import { onlyArgument } from "../command-arguments.ts";
 import { Failure, invalid, oneLine } from "../failure.ts";
@@ -31,11 +32,13 @@ export const command = defineCommand({
     ...workerOptions,
     ...guardOptions,
     mcp: flag("serve agents on stdio, or at /mcp with --port"),
+    a2a: flag("serve the module as an A2A agent, at /a2a"),
   },
   examples: [
     ["callwire serve ./methods.ts", "the exported `methods`, default or functions"],
     ["callwire serve ./methods.js --port 3000 --path /api", "at another port and path"],
     ["callwire serve ./methods.ts --mcp", "as the MCP server that an agent starts"],
+    ["callwire serve ./agent.ts --a2a", "a generator `execute` as an A2A agent"],
   ],
   async run(flags, positionals) {
     const module = onlyArgument("serve", "a module", positionals);
@@ -44,6 +47,10 @@ export const command = defineCommand({
     const format = logFormatOf(flags.log);
     if (flags.mcp !== true && startsWorkers(flags)) {
       await runWorkers(flags, module, logIn(format), metricsOf(flags));
+      return;
+    }
+    if (flags.a2a === true) {
+      await serveAgent(module, flags);
       return;
     }
     const offer = await loadModule(module);
@@ -82,6 +89,27 @@ export const command = defineCommand({
     });
   },
 });
+
+/** Serves a module as an A2A agent, with its card where clients look for it. */
+async function serveAgent(
+  module: string,
+  flags: Parameters<typeof guardsOf>[0] &
+    Parameters<typeof metricsOf>[0] &
+    Parameters<typeof serverTlsOf>[0] &
+    Parameters<typeof serveUntilStopped>[1] & { readonly path?: string | undefined },
+): Promise<void> {
+  const { use, pages } = metricsOf(flags);
+  const tls = await serverTlsOf(flags);
+  const agent = await agentOf(module, [...use, ...(await guardsOf(flags))]);
+  const { a2aMounts } = await import("callwire/a2a/node");
+  const { path = "/a2a" } = flags;
+  const { [path]: _, ...card } = a2aMounts(agent, { path });
+  const mount = { path, server: agent, versions: "A2A 1.0 and 0.3", isAgent: true };
+  await serveUntilStopped([mount], flags, {
+    pages: { ...pages, ...(card as typeof pages) },
+    ...(tls && { tls }),
+  });
+}
 
 function checkPath(
   path: string,

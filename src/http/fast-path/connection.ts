@@ -1,3 +1,4 @@
+import { AsyncResource } from "node:async_hooks";
 import { channel } from "node:diagnostics_channel";
 import type { Duplex } from "node:stream";
 import { decodeUtf8 } from "../../framing/utf8.ts";
@@ -46,6 +47,9 @@ const mostUnsent = 16 * 1024;
 
 /** How much longer an idle connection stays open than its Keep-Alive header says, so that no client sends a request while it closes. */
 const keepAliveMarginMs = 1_000;
+
+/** It holds nothing that has to be released. */
+const ownScope = { requireManualDestroy: true };
 
 /** Tools that trace Node's server expect each request here. */
 const traced = channel("http.server.request.start");
@@ -203,7 +207,9 @@ export class FastConnection implements FastWire, Sender {
     this.#message = message;
     this.#bytes = bytes;
     this.#start = start;
-    endpoint.handle(message);
+    // What a handler enters into an `AsyncLocalStorage` must not reach the next request of the connection.
+    const scope = new AsyncResource("HTTPINCOMINGMESSAGE", ownScope);
+    scope.runInAsyncScope(endpoint.handle, endpoint, message);
   }
 
   #leaveWith(bytes: Buffer): void {

@@ -1,3 +1,4 @@
+import { AsyncResource } from "node:async_hooks";
 import type { Overload } from "../../protocol/overload.ts";
 
 /** How long calls may block the event loop before it runs on. */
@@ -6,6 +7,9 @@ const turnMs = 2;
 const mostTurns = 16;
 /** How long calls are delayed after the last overload. */
 const calmMs = 1_000;
+
+/** It holds nothing that has to be released. */
+const ownScope = { requireManualDestroy: true };
 
 /** A request whose call is to run. */
 export interface Paced {
@@ -16,6 +20,8 @@ export interface Paced {
 interface Waiting {
   readonly request: Paced;
   readonly run: () => void;
+  /** Without it, the call would see what an `AsyncLocalStorage` holds for another request. */
+  readonly scope: AsyncResource;
   readonly since: number;
   /** The first turn in which it may run. */
   readonly turn: number;
@@ -57,7 +63,8 @@ export class Pace {
     if (!this.#isTurning && now >= this.#pressedUntil) this.#timed(run, now);
     else {
       // By the turn after the next one, the event loop has read the connection once more.
-      this.#waiting.push({ request, run, since: now, turn: this.#turns + 2 });
+      const scope = new AsyncResource("HTTPINCOMINGMESSAGE", ownScope);
+      this.#waiting.push({ request, run, scope, since: now, turn: this.#turns + 2 });
       this.#count(this.#waiting.length);
       this.#turn();
     }
@@ -91,14 +98,14 @@ export class Pace {
     let next = 0;
     try {
       for (; next < waiting.length && this.#spentMs < turnMs; next++) {
-        const { request, run, since, turn } = waiting[next] as Waiting;
+        const { request, run, scope, since, turn } = waiting[next] as Waiting;
         if (turn > this.#turns) break;
         const now = this.#now();
         if (request.isGone) this.#pressedUntil = now + calmMs;
         else {
           this.#count(waiting.length - next);
           this.#overload?.waited(now - since);
-          this.#timed(run, now);
+          scope.runInAsyncScope(this.#timed, this, run, now);
         }
       }
       if (this.#spentMs >= turnMs && next < waiting.length)

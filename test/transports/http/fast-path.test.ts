@@ -1,4 +1,5 @@
 /** Requests that are read from the socket, and what makes Node read them instead. */
+import { AsyncLocalStorage } from "node:async_hooks";
 import { channel } from "node:diagnostics_channel";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
@@ -131,6 +132,27 @@ describe("who reads a request", () => {
     });
   });
 });
+
+test.each([true, false])(
+  "what a handler enters into a storage does not reach the next request (fastPath: %s)",
+  async (fastPath) => {
+    const storage = new AsyncLocalStorage<string>();
+    const seen: unknown[] = [];
+    const enter = (name: string): void => {
+      seen.push(storage.getStore());
+      storage.enterWith(name);
+    };
+    const http = await serve({ enter }, { fastPath });
+    const client = new RawClient(http.port);
+    const call = (name: string) =>
+      post(JSON.stringify({ jsonrpc: "2.0", method: "enter", params: [name], id: name }));
+    client.write(call("a") + call("b"));
+    await client.until((text) => text.includes('"id":"b"'));
+    client.write(call("c"));
+    await client.until((text) => text.includes('"id":"c"'));
+    expect(seen).toEqual([undefined, undefined, undefined]);
+  },
+);
 
 describe("a call that Node has to finish", () => {
   test("a large reply, and events, keep the connection", async () => {

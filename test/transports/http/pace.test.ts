@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from "node:async_hooks";
 import { describe, expect, test } from "vitest";
 import { Overload } from "../../../src/protocol/overload.ts";
 import { Pace } from "../../../src/transports/http/pace.ts";
@@ -55,5 +56,23 @@ describe("calls of HTTP requests", () => {
     while (ran.length < 2) await turn();
     for (let i = 0; i < 5; i++) await turn();
     expect(ran).toEqual(["a", "c"]);
+  });
+
+  test("see the storage of their own request, however long they wait", async () => {
+    const loop = new BusyLoop();
+    const pace = new Pace(undefined, () => loop.now());
+    const storage = new AsyncLocalStorage<string>();
+    const seen: unknown[] = [];
+    for (const name of ["a", "b", "c"]) {
+      storage.run(name, () =>
+        pace.run({ isGone: false }, () => {
+          seen.push(storage.getStore());
+          storage.enterWith("entered");
+          loop.hold(name === "a" ? 5 : 0);
+        }),
+      );
+    }
+    while (seen.length < 3) await turn();
+    expect(seen).toEqual(["a", "b", "c"]);
   });
 });

@@ -1,0 +1,64 @@
+import { Client } from "../client/client.ts";
+import { directLink } from "../protocol/direct-link.ts";
+import { RemoteError, RpcError } from "../protocol/errors.ts";
+import type { Params } from "../protocol/message.ts";
+import type { Server } from "../server/server.ts";
+import type { AgentSkill } from "./card.ts";
+import type { Execute } from "./executor.ts";
+import type { Message } from "./model.ts";
+
+/** The methods of a server as skills, named by their full names. */
+export function skillsOf({ methods }: Server): AgentSkill[] {
+  return Array.from(methods, ([id, { definition }]) => {
+    const { summary, description, tags = [] } = definition;
+    return {
+      id,
+      name: summary ?? id,
+      description: description ?? summary ?? `Calls the method ${id}`,
+      tags: tags.length > 0 ? tags : [id.split("/")[0] ?? id],
+      inputModes: ["application/json"],
+      outputModes: ["application/json"],
+    };
+  });
+}
+
+/** Calls the method that a message names, as the caller of the message. */
+export function methodsExecutor(server: Server): Execute {
+  return async function* (message, { principal, signal }) {
+    const { skill, params } = callIn(message, server);
+    const client = new Client(directLink(server, principal === undefined ? {} : { principal }));
+    yield { state: "working" };
+    try {
+      if (server.isStream(skill)) {
+        for await (const item of client.stream(skill, params, { signal })) yield { data: item };
+      } else yield { data: (await client.call(skill, params, { signal })) ?? null };
+    } catch (error) {
+      if (!(error instanceof RemoteError)) throw error;
+      const { code, message: text, data } = error;
+      const content = { data: { code, message: text, ...(data !== undefined && { data }) } };
+      yield { state: "failed", message: [{ text }, content] };
+    }
+  };
+}
+
+interface SkillCall {
+  readonly skill: string;
+  readonly params: Params | undefined;
+}
+
+/** The skill and its params: both in a data part, or the skill in the metadata and the params in a data part. */
+function callIn(message: Message, server: Server): SkillCall {
+  const data = message.parts.find((part) => part.data !== undefined)?.data;
+  const named = message.metadata?.skill;
+  const names = [...server.methods.keys()];
+  const only = names.length === 1 ? names[0] : undefined;
+  const whole = (data ?? {}) as { readonly skill?: unknown; readonly params?: unknown };
+  const [skill, params] =
+    typeof whole.skill === "string" ? [whole.skill, whole.params] : [named ?? only, data];
+  if (typeof skill !== "string" || !server.methods.has(skill))
+    throw new RpcError(
+      -32602,
+      `a message must name one of the skills ${names.join(", ")}, in a data part: { "skill": "…", "params": { … } }`,
+    );
+  return { skill, params: params as Params | undefined };
+}

@@ -1,0 +1,102 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { type AddressInfo, createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { a2aClient } from "callwire/a2a";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { build, finish, start } from "./process.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "callwire-a2a-"));
+
+beforeAll(() => build());
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+function written(name: string, text: string): string {
+  const file = join(folder, name);
+  writeFileSync(file, text);
+  return file;
+}
+
+async function served(file: string, ...options: string[]) {
+  const process = start(["serve", file, "--a2a", "--port", "0", ...options]);
+  const [, origin = ""] = await process.shown(/(http:\/\/127\.0\.0\.1:\d+)\/a2a/);
+  return { process, origin, [Symbol.asyncDispose]: () => process[Symbol.asyncDispose]() };
+}
+
+describe("callwire serve --a2a", () => {
+  test("makes an agent of one generator, which callwire a2a talks to", async () => {
+    const file = written(
+      "parrot.mjs",
+      `export async function* execute({ text }) {
+        yield { state: "working" };
+        if (text === "fail") { yield { state: "failed", message: "no" }; return; }
+        yield text.toUpperCase();
+      }`,
+    );
+    await using agent = await served(file);
+    const ask = (...words: string[]) => finish(["a2a", agent.origin, ...words]);
+    expect((await ask("card")).stdout).toMatch(/^parrot /);
+    const { stdout, code } = await ask("stream", "hello world");
+    expect(code).toBe(0);
+    expect(stdout.split("\n").slice(1)).toEqual(["working", "HELLO WORLD", "completed", ""]);
+    const sent = JSON.parse((await ask("send", "hi", "--json")).stdout);
+    expect(sent.task.artifacts[0].parts).toEqual([{ text: "HI" }]);
+    expect((await ask("get", sent.task.id)).stdout).toMatch(/^HI\ntask .* completed\n$/);
+    expect((await ask("tasks")).stdout.trim().split("\n")).toHaveLength(2);
+    expect(await ask("send", "fail")).toMatchObject({ code: 1 });
+    expect(await ask("cancel", sent.task.id)).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining("-32002 The task is over"),
+    });
+  });
+
+  test("offers methods as skills", async () => {
+    const file = written("math.mjs", "export const add = (a, b) => a + b;");
+    await using agent = await served(file);
+    const client = await a2aClient(agent.origin);
+    expect(client.card.skills.map(({ id }) => id)).toEqual(["add"]);
+    const result = await client.send({ data: { skill: "add", params: [2, 3] } });
+    expect(result).toMatchObject({ task: { artifacts: [{ parts: [{ data: 5 }] }] } });
+    await client.close();
+  });
+
+  test("takes guards from its options", async () => {
+    const file = written("guarded.mjs", "export const execute = ({ text }) => text;");
+    const created = JSON.parse((await finish(["keys", "create", "--id", "ci", "--json"])).stdout);
+    const keys = written("keys.json", JSON.stringify([created.record]));
+    await using agent = await served(file, "--api-keys", keys);
+    const { code, stderr } = await finish(["a2a", agent.origin, "send", "hi"]);
+    expect(code).toBe(1);
+    expect(stderr).toContain("-32001 Unauthenticated");
+    const known = await finish([
+      "a2a",
+      agent.origin,
+      "send",
+      "hi",
+      "-H",
+      `x-api-key: ${created.secret}`,
+    ]);
+    expect(known.stdout).toBe("hi\n");
+  });
+});
+
+test.each([
+  [["a2a"], /address/],
+  [["a2a", "http://127.0.0.1:1"], /a2a needs card, send, stream, tasks, get or cancel/],
+  [["a2a", "http://127.0.0.1:1", "send"], /send needs a message/],
+  [["a2a", "http://127.0.0.1:1", "send", "a", "b"], /unexpected argument "b" after send/],
+])("callwire %j ends with 2 and one line", async (args, message) => {
+  const { code, stderr } = await finish(args);
+  expect(code).toBe(2);
+  expect(stderr.trim()).toMatch(message);
+});
+
+test("an agent that cannot be reached is named, with the reason", async () => {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  const { code, stderr } = await finish(["a2a", `http://127.0.0.1:${port}`, "card"]);
+  expect(code).toBe(3);
+  expect(stderr).toMatch(/^callwire: http:\/\/127\.0\.0\.1:\d+: no connection to the server/);
+});
