@@ -61,7 +61,7 @@ class ReconnectingLink implements Link {
   readonly #open: Open;
   /** Aborts a connection attempt when the link closes. */
   readonly #closing = new AbortController();
-  readonly #heals: boolean;
+  readonly #reconnects: boolean;
   readonly #options: ReconnectOptions;
   readonly #clock: Clock;
   #connection: Promise<Connection> | undefined;
@@ -80,7 +80,7 @@ class ReconnectingLink implements Link {
 
   constructor(open: Open, options: ReconnectOptions | false) {
     this.#open = open;
-    this.#heals = options !== false;
+    this.#reconnects = options !== false;
     this.#options = options === false ? {} : options;
     this.#clock = this.#options.clock ?? systemClock;
     this.#retired = new RetiredConnections(this.#clock);
@@ -113,7 +113,7 @@ class ReconnectingLink implements Link {
       try {
         const reply = await unlessCancelled(this.#whileOpen(carry, last), outgoing, left);
         if (this.#replaced(used, reply?.error)) continue;
-        this.#heard(used, reply);
+        this.#answered(used, reply);
         const refusal = this.#refusalIn(reply, outgoing, refusals);
         if (refusal === undefined) return reply;
         last = refusal;
@@ -153,7 +153,7 @@ class ReconnectingLink implements Link {
         await unlessCancelled(sent, own, () => given.add(own));
         const reply = await (await sent).get(own);
         if (this.#replaced(used, reply?.error)) return this.#send(request, own, undefined);
-        this.#heard(used, reply);
+        this.#answered(used, reply);
         lost = this.#refusalIn(reply, own, 0);
         if (lost === undefined) return reply;
         await unlessCancelled(this.#unlessGone(used, 0), own);
@@ -175,7 +175,7 @@ class ReconnectingLink implements Link {
   }
 
   /** The server answered, so that the connection works. */
-  #heard(used: Connection | undefined, reply: Reply | undefined): void {
+  #answered(used: Connection | undefined, reply: Reply | undefined): void {
     if (reply === undefined) return;
     this.#failures = 0;
     if (used !== undefined) this.#renewed.delete(used);
@@ -195,12 +195,12 @@ class ReconnectingLink implements Link {
 
   #mayRenew(used: Connection, error: unknown): boolean {
     const { renews = false } = this.#options;
-    const isAble = renews && this.#heals && !this.#closed && !this.#renewed.has(used);
+    const isAble = renews && this.#reconnects && !this.#closed && !this.#renewed.has(used);
     return isAble && isUnauthenticated(error);
   }
 
   #mayRepeat(error: unknown, outgoing: Outgoing): error is WireError {
-    if (!this.#heals || this.#closed || outgoing.failed) return false;
+    if (!this.#reconnects || this.#closed || outgoing.failed) return false;
     const outcome = outcomeOf(error, connectionClosed);
     // Any other failure to connect means that reconnecting was given up.
     if (outcome === "did-not-run") return error instanceof NotTaken;
@@ -214,8 +214,8 @@ class ReconnectingLink implements Link {
     refusals: number,
   ): WireError | undefined {
     const { attempts = 10 } = this.#options;
-    const heals = this.#heals && !this.#closed && refusals < attempts;
-    if (!heals || outgoing.goesElsewhere || outgoing.failed) return undefined;
+    const mayRetry = this.#reconnects && !this.#closed && refusals < attempts;
+    if (!mayRetry || outgoing.goesElsewhere || outgoing.failed) return undefined;
     return stoppedBefore(reply, outgoing);
   }
 
@@ -323,12 +323,12 @@ class ReconnectingLink implements Link {
       const { refusal } = connection;
       const renews = this.#mayRenew(connection, refusal);
       if (renews) this.#refused = true;
-      if (this.#heals && (renews || !isDenied(refusal))) this.#heal(since);
+      if (this.#reconnects && (renews || !isDenied(refusal))) this.#reconnect(since);
       else this.states.set("idle");
     });
   }
 
-  #heal(since: number): void {
+  #reconnect(since: number): void {
     const { attempts = 10, maxDelayMs = 10_000 } = this.#options;
     // A process that crashes at start, or a server that hangs up at once, must not be tried for ever.
     this.#failures = this.#clock.elapsed() - since >= maxDelayMs ? 1 : this.#failures + 1;

@@ -33,7 +33,7 @@ interface Mount {
 }
 
 /** The endpoint at the same path has already checked Host and Origin. */
-const judgedBefore = { hosts: "any", origins: () => true } as const;
+const checkedByEndpoint = { hosts: "any", origins: () => true } as const;
 /** How long requests that are still arriving may delay closing after the last call. */
 const arrivalMs = 1_000;
 /** How long the last replies may take to be sent. */
@@ -213,7 +213,7 @@ export class HttpServer implements AsyncDisposable {
       isAnyAddress(host) ? undefined : hostName(host),
     );
     const upgrade =
-      webSocket === false ? undefined : wsUpgrade(service, { ...webSocket, ...judgedBefore });
+      webSocket === false ? undefined : wsUpgrade(service, { ...webSocket, ...checkedByEndpoint });
     const mount = { endpoint, upgrade };
     const below = path.endsWith("/") ? path : `${path}/`;
     for (const place of [path, `${below}stream`]) this.#routes.set(place, mount);
@@ -275,7 +275,7 @@ export class HttpServer implements AsyncDisposable {
     const handler = this.#handlers.at(path) ?? this.#pageAt(path);
     if (handler === undefined) {
       const probed = probe(path, this.#isDraining(), this.#options.ready);
-      if (isThenable(probed)) void probed.then((told) => respond(response, told));
+      if (isThenable(probed)) void probed.then((answer) => respond(response, answer));
       else respond(response, probed ?? notFound);
       return;
     }

@@ -125,8 +125,8 @@ async function discover({ client, transport: wire }: Session): Promise<void> {
   for (let attempt = 0; !signal.aborted; attempt++) {
     try {
       const params = version.value === "1.0" ? [] : undefined;
-      const told = await client.call("rpc.discover", params, { signal });
-      const read = readDocument(told);
+      const found = await client.call("rpc.discover", params, { signal });
+      const read = readDocument(found);
       if (signal.aborted) return;
       description.value = read;
       status.value = { state: "connected" };

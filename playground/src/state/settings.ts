@@ -59,16 +59,16 @@ export function endpointFault(text: string): string | undefined {
 
 /** Reads the settings of the server, then restores what was chosen last time. */
 export async function loadSettings(): Promise<void> {
-  const told = await fetch("./playground.json")
+  const found = await fetch("./playground.json")
     .then((response) => (response.ok ? response.json() : undefined))
     .catch(() => undefined);
   const kept = stored("settings");
   batch(() => {
-    if (isObject(told)) {
-      const listed = Array.isArray(told.endpoints) ? told.endpoints.filter(isText) : [];
+    if (isObject(found)) {
+      const listed = Array.isArray(found.endpoints) ? found.endpoints.filter(isText) : [];
       if (listed.length > 0) endpoints.value = listed;
-      if (isText(told.target)) target.value = told.target;
-      const given: readonly unknown[] = Array.isArray(told.wires) ? told.wires : [];
+      if (isText(found.target)) target.value = found.target;
+      const given: readonly unknown[] = Array.isArray(found.wires) ? found.wires : [];
       const known = transports.filter((name) => given.includes(name));
       if (known.length > 0) wires.value = known;
     }

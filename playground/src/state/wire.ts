@@ -33,15 +33,15 @@ export const filter = signal("");
 export const selected = signal<number | undefined>(undefined);
 
 export function record(transport: TransportName, text: string, direction: Direction): void {
-  const told = classify(transport, text, direction, performance.now());
+  const found = classify(transport, text, direction, performance.now());
   const bytes = text.length < 1024 ? encoder.encode(text).length : utf8Length(text);
-  keep({ direction, transport, text, bytes, ...told });
+  keep({ direction, transport, text, bytes, ...found });
 }
 
 /** The page closed a request before the reply was complete. HTTP has no message for that. */
 export function recordClosed(transport: TransportName, request: string): void {
-  const told = classifyClosed(transport, request, performance.now());
-  keep({ direction: "sent", transport, text: closedText, bytes: 0, ...told });
+  const found = classifyClosed(transport, request, performance.now());
+  keep({ direction: "sent", transport, text: closedText, bytes: 0, ...found });
 }
 
 function keep(message: Omit<WireMessage, "number" | "at">): void {

@@ -209,10 +209,10 @@ export class A2aClient {
           task === undefined ? this.#open(method, params, signal) : this.#rest(task.id, signal);
         for await (const event of results) {
           // A stream that is resumed begins with the task as it is now.
-          const news =
+          const changes =
             task !== undefined && "task" in event ? changesBetween(task, event.task) : [event];
           losses = 0;
-          for (const each of news) {
+          for (const each of changes) {
             task = "task" in each ? each.task : task && changed(task, each);
             yield each;
           }
