@@ -29,14 +29,10 @@ export type { CredentialSource, Credentials } from "./protocol/credentials.ts";
 export { defaultDrainMs } from "./protocol/defaults.ts";
 export { type DirectCaller, directLink } from "./protocol/direct-link.ts";
 export {
-  type CallFailure,
   cutShort,
   ErrorCode,
-  type FailureData,
-  type FailureReason,
   invalidParams,
   isRpcError,
-  type LimitExceeded,
   RemoteError,
   RpcError,
   type RpcErrorOptions,
@@ -44,6 +40,12 @@ export {
   type WireErrorCode,
 } from "./protocol/errors.ts";
 export { exchangeLink } from "./protocol/exchange.ts";
+export type {
+  CallFailure,
+  FailureData,
+  FailureReason,
+  LimitExceeded,
+} from "./protocol/failure-data.ts";
 export { compose, type Handle, type Middleware } from "./protocol/handle.ts";
 export { type CloseOptions, Host, type HostOptions } from "./protocol/host.ts";
 export type { Unsendable, Values } from "./protocol/json-value.ts";

@@ -284,6 +284,13 @@ function portableFiles(): string[] {
   return [...reachedFrom(files.map((file) => posix.normalize(file)))];
 }
 
+test("no source file is longer than 350 lines, unless it is generated", () => {
+  const long = [...sources]
+    .map(([file, { text }]) => [file, text.split("\n").length - 1] as const)
+    .filter(([file, lines]) => lines > 350 && !file.startsWith("src/lsp/model/"));
+  expect(long).toEqual([]);
+});
+
 test("no file or source folder has a name that says nothing", () => {
   const files = ["src", "test", "examples", "scripts"].flatMap((folder) => filesIn(folder, /./));
   const vague = files.filter((file) => {

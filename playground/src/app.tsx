@@ -6,7 +6,7 @@ import { PaneSwitch } from "./components/pane-switch.tsx";
 import { ToolsPanel } from "./components/tools-panel.tsx";
 import { pane } from "./state/view.ts";
 
-/** Past the methods, of which there may be hundreds, to the call. */
+/** Skips the methods, of which there may be hundreds, and goes to the call. */
 function SkipLink() {
   return (
     <button
@@ -14,7 +14,7 @@ function SkipLink() {
       class="skip"
       onClick={() => {
         pane.value = "call";
-        // The panel is not in sight before the next frame on a narrow screen.
+        // On a narrow screen the panel becomes visible in the next frame.
         requestAnimationFrame(() => document.getElementById("call")?.focus());
       }}
     >

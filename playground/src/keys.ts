@@ -1,7 +1,7 @@
 import { call, isRunning, stop } from "./state/calls.ts";
 import { pane } from "./state/view.ts";
 
-/** Ctrl-Enter calls, a slash goes to the search, Escape cancels what runs. */
+/** Ctrl-Enter makes the call, a slash goes to the search, Escape cancels the running call. */
 export function listenToKeys(): void {
   addEventListener("keydown", (event) => {
     if ((event.ctrlKey || event.metaKey) && event.key === "Enter") {
@@ -15,7 +15,7 @@ export function listenToKeys(): void {
   });
 }
 
-/** Inputs that take no text, so that a slash is free there. */
+/** Inputs that accept no text, so that a slash can be a shortcut there. */
 const withoutText = /^(radio|checkbox|button|submit|reset|range|color|file)$/;
 
 function isTyping(event: KeyboardEvent): boolean {

@@ -23,7 +23,7 @@ keepSession();
 keepLink();
 listenToKeys();
 
-// Somebody who comes without a link begins with a method that shows how it is called.
+// Without a link to a call, the page begins with a method to try.
 effect(() => {
   if (methods.value.length === 0) return;
   untracked(() => {

@@ -36,13 +36,13 @@ export interface A2aAgentOptions extends Omit<HostOptions, "versions" | "nullPar
   readonly store?: TaskStore;
   /** Sends events to the webhooks of clients: `webhooks()` of `callwire/a2a/node`. @default not supported */
   readonly push?: Webhooks;
-  /** The card for callers that the agent knows; it may be another for each. @default none */
+  /** The extended card, for authenticated callers; it may differ between them. @default none */
   readonly extendedCard?:
     | AgentDescription
     | ((call: Context) => AgentDescription | undefined | Promise<AgentDescription | undefined>);
   /** Signs the card: `cardSigner` of `callwire/a2a/signing`. @default not signed */
   readonly signCard?: CardSigner;
-  /** Most agents that work at the same time; more messages are refused. Stops overload. @default 1000 */
+  /** Most messages that the agent works on at the same time; more are refused. Stops overload. @default 1000 */
   readonly maxAgents?: number;
   /** How long a call waits for a task to be done before it returns the task as it is. @default 600000 */
   readonly blockMs?: number;
@@ -50,7 +50,7 @@ export interface A2aAgentOptions extends Omit<HostOptions, "versions" | "nullPar
 
 /** An agent of A2A 1.0 and 0.3, as a service for `serveHttp` and `fetchHandler`. */
 export class A2aAgent extends Server {
-  /** Items of streams are responses of their own, as A2A has them. */
+  /** Each item of a stream is a response, as A2A requires. */
   readonly eventForm = itemResponses;
   readonly #card: Omit<AgentCard, "supportedInterfaces">;
   readonly #sign: CardSigner | undefined;
@@ -60,7 +60,7 @@ export class A2aAgent extends Server {
   constructor(options: A2aAgentOptions) {
     const { card: description, execute, push, extendedCard, store, ...rest } = options;
     if (typeof execute !== "function")
-      throw new TypeError("an agent needs execute, a function of the message");
+      throw new TypeError('"execute" must be a function that answers a message');
     const clock = options.clock ?? systemClock;
     const log = options.log ?? consoleLog;
     const tasksStore = store ?? new MemoryTaskStore({ clock });

@@ -1,10 +1,10 @@
 import type { Clock, Timer } from "../protocol/clock.ts";
 import type { Context } from "../protocol/context.ts";
-import { RpcError, serverBusy } from "../protocol/errors.ts";
+import type { RpcError } from "../protocol/errors.ts";
 import type { Log } from "../protocol/log.ts";
 import type { MaybePromise } from "../protocol/message.ts";
 import { agentMessage, statusEvent } from "./agent-update.ts";
-import { a2aError, invalidField, taskNotFound } from "./errors.ts";
+import { a2aError, agentBusy, invalidField, taskNotFound } from "./errors.ts";
 import type { AgentTask, Execute } from "./executor.ts";
 import {
   isInterrupted,
@@ -33,10 +33,10 @@ export interface AgentTasksSettings {
 
 /** How long a process may be silent before the tasks that it works on count as abandoned. */
 const leaseMs = 30_000;
-/** How often a shared store is asked about a task that another process works on. */
+/** How often to poll a shared store for a task that another process works on. */
 const pollMs = 250;
 
-/** Most times that a change is tried if other processes change the task at the same time. */
+/** Most attempts to store a change while other processes change the same task. */
 const maxAttempts = 10;
 
 /** The tasks of an agent: runs it, stores what it does, and publishes it to subscribers and webhooks. */
@@ -71,7 +71,7 @@ export class AgentTasks implements RunHost {
     const run = await this.#prepare(params, call, push);
     const subscription = this.#subscriptions.add(run.id);
     this.#drive(run, params, call);
-    // An agent that fails before it has a task, with an error of its own, has no event to tell it.
+    // If the agent fails before there is a task, no event reports its error.
     run.outcome.catch((error: unknown) => subscription.fail(error));
     return subscription;
   }
@@ -129,7 +129,7 @@ export class AgentTasks implements RunHost {
       if (event !== undefined) this.publish(event, record);
       return record;
     }
-    throw new RpcError(serverBusy.code, serverBusy.message, serverBusy.data, serverBusy);
+    throw agentBusy();
   }
 
   /** Stops all agents that run, and ends all subscriptions. */
@@ -200,7 +200,7 @@ export class AgentTasks implements RunHost {
     return (await this.#settings.store.load(task.id)) ?? after;
   }
 
-  /** Gives a subscriber what other processes do to a task. */
+  /** Sends a subscriber the changes that other processes make to a task. */
   async #follow(task: Task, owner: string, subscription: Subscription): Promise<void> {
     let last = task;
     try {
@@ -222,8 +222,7 @@ export class AgentTasks implements RunHost {
     call: Context,
     push: PushConfig | undefined,
   ): Promise<TaskRun> {
-    if (this.#running.size >= this.#settings.maxRunning)
-      throw new RpcError(serverBusy.code, serverBusy.message, serverBusy.data, serverBusy);
+    if (this.#running.size >= this.#settings.maxRunning) throw agentBusy();
     const owner = ownerOf(call, params.tenant);
     const { taskId } = params.message;
     const first =

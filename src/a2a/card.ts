@@ -1,6 +1,6 @@
 import type { Metadata } from "./model.ts";
 
-/** What an agent can do, in one sentence of its card. */
+/** One thing that an agent can do. */
 export interface AgentSkill {
   readonly id: string;
   readonly name: string;
@@ -86,7 +86,7 @@ export interface AgentCard {
   readonly signatures?: readonly CardSignature[];
 }
 
-/** What a user says of an agent; the rest of the card follows from how it is served. */
+/** The part of the card that the user writes; the rest follows from how the agent is served. */
 export interface AgentDescription
   extends Partial<
     Omit<AgentCard, "name" | "description" | "supportedInterfaces" | "capabilities" | "signatures">

@@ -1,4 +1,4 @@
-import { ErrorCode, RpcError } from "../protocol/errors.ts";
+import { ErrorCode, RpcError, serverBusy } from "../protocol/errors.ts";
 
 /** The errors of A2A, with their codes. */
 export const A2aErrorCode = {
@@ -45,7 +45,7 @@ export function a2aError(
   ]);
 }
 
-/** The error for params that are not what A2A says; `field` is a path such as `message.parts[0]`. */
+/** The error for params that are not what A2A requires; `field` is a path such as `message.parts[0]`. */
 export function invalidField(field: string, description: string): RpcError {
   return new RpcError(ErrorCode.InvalidParams, `Invalid params: ${field} ${description}`, [
     { "@type": badRequest, fieldViolations: [{ field, description }] },
@@ -54,4 +54,9 @@ export function invalidField(field: string, description: string): RpcError {
 
 export function taskNotFound(id: string): RpcError {
   return a2aError("TaskNotFound", "There is no such task", { taskId: id });
+}
+
+/** The agent, or its store, is full; the client may try later. */
+export function agentBusy(): RpcError {
+  return new RpcError(serverBusy.code, serverBusy.message, serverBusy.data, serverBusy);
 }

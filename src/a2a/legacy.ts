@@ -1,4 +1,5 @@
 /** The forms of A2A 0.3, which name their kinds and write states in lower case. */
+import { defined } from "../protocol/record.ts";
 import { invalidField } from "./errors.ts";
 import type {
   Message,
@@ -17,31 +18,26 @@ function members(value: unknown): Members {
   return typeof value === "object" && value !== null ? (value as Members) : {};
 }
 
-/** Leaves out members that are undefined. */
-function given(value: Members): Members {
-  return Object.fromEntries(Object.entries(value).filter(([, member]) => member !== undefined));
-}
-
 function partFrom(value: unknown): unknown {
   const { kind, text, file, data, metadata } = members(value);
   switch (kind) {
     case "text":
-      return given({ text, metadata });
+      return defined({ text, metadata });
     case "data":
-      return given({ data, metadata });
+      return defined({ data, metadata });
     case "file": {
       const { bytes, uri, mimeType, name } = members(file);
-      return given({ raw: bytes, url: uri, mediaType: mimeType, filename: name, metadata });
+      return defined({ raw: bytes, url: uri, mediaType: mimeType, filename: name, metadata });
     }
   }
   return value;
 }
 
 function partTo({ text, raw, url, data, mediaType, filename, metadata }: Part): Members {
-  if (text !== undefined) return given({ kind: "text", text, metadata });
-  if (data !== undefined) return given({ kind: "data", data, metadata });
-  const file = given({ bytes: raw, uri: url, mimeType: mediaType, name: filename });
-  return given({ kind: "file", file, metadata });
+  if (text !== undefined) return defined({ kind: "text", text, metadata });
+  if (data !== undefined) return defined({ kind: "data", data, metadata });
+  const file = defined({ bytes: raw, uri: url, mimeType: mediaType, name: filename });
+  return defined({ kind: "file", file, metadata });
 }
 
 function messageFrom(value: unknown): unknown {
@@ -70,11 +66,11 @@ function stateTo(state: TaskState): string {
 }
 
 function statusTo({ state, message, timestamp }: TaskStatus): Members {
-  return given({ state: stateTo(state), message: message && messageTo(message), timestamp });
+  return defined({ state: stateTo(state), message: message && messageTo(message), timestamp });
 }
 
 export function taskTo({ status, history, artifacts, ...rest }: Task): Members {
-  return given({
+  return defined({
     kind: "task",
     ...rest,
     status: statusTo(status),
@@ -109,25 +105,25 @@ export function responseTo(
 
 function pushFrom(value: unknown): Members {
   const { id, url, token, authentication } = members(value);
-  if (authentication === undefined || authentication === null) return given({ id, url, token });
+  if (authentication === undefined || authentication === null) return defined({ id, url, token });
   const { schemes, credentials } = members(authentication);
   const scheme = Array.isArray(schemes) ? schemes[0] : undefined;
-  return given({
+  return defined({
     id,
     url,
     token,
-    authentication: given({ scheme: scheme ?? "Bearer", credentials }),
+    authentication: defined({ scheme: scheme ?? "Bearer", credentials }),
   });
 }
 
 export function pushTo({ taskId, id, url, token, authentication }: PushConfig): Members {
   const nested =
     authentication &&
-    given({
+    defined({
       schemes: [authentication.scheme],
       credentials: authentication.credentials,
     });
-  return { taskId, pushNotificationConfig: given({ id, url, token, authentication: nested }) };
+  return { taskId, pushNotificationConfig: defined({ id, url, token, authentication: nested }) };
 }
 
 function stateFrom(state: unknown): TaskState {
@@ -136,7 +132,7 @@ function stateFrom(state: unknown): TaskState {
 
 function statusFrom(value: unknown): TaskStatus {
   const { state, message, timestamp } = members(value);
-  return given({
+  return defined({
     state: stateFrom(state),
     message: message === undefined || message === null ? undefined : messageFrom(message),
     timestamp,
@@ -151,7 +147,7 @@ function artifactFrom(value: unknown): unknown {
 /** A task of an agent of 0.3. */
 export function taskFrom(value: unknown): Task {
   const { kind: _, status, history, artifacts, ...rest } = members(value);
-  return given({
+  return defined({
     ...rest,
     status: statusFrom(status),
     history: Array.isArray(history) ? history.map(messageFrom) : undefined,
@@ -183,10 +179,10 @@ export function sendTo({ message, configuration, metadata }: SendParams): Member
     returnImmediately,
     taskPushNotificationConfig: push,
   } = configuration ?? {};
-  return given({
+  return defined({
     message: messageTo(message),
     metadata,
-    configuration: given({
+    configuration: defined({
       acceptedOutputModes,
       historyLength,
       blocking: returnImmediately !== true,
@@ -200,13 +196,13 @@ export function sendTo({ message, configuration, metadata }: SendParams): Member
 export function sendFrom(params: unknown): Members {
   const { message, configuration, metadata } = members(params);
   if (configuration === undefined || configuration === null)
-    return given({ message: messageFrom(message), metadata });
+    return defined({ message: messageFrom(message), metadata });
   const { acceptedOutputModes, historyLength, blocking, pushNotificationConfig } =
     members(configuration);
-  return given({
+  return defined({
     message: messageFrom(message),
     metadata,
-    configuration: given({
+    configuration: defined({
       acceptedOutputModes,
       historyLength,
       returnImmediately: blocking === false ? true : undefined,
@@ -227,7 +223,7 @@ export function pushConfigFrom(params: unknown): Members {
 /** The params of the other methods of push notifications: `id` is the task. */
 export function pushReferenceFrom(params: unknown): Members {
   const { id, pushNotificationConfigId } = members(params);
-  return given({ taskId: id, id: pushNotificationConfigId });
+  return defined({ taskId: id, id: pushNotificationConfigId });
 }
 
 /** 0.3 lets a client omit which of the configs it means, if there is one only. */

@@ -1,6 +1,6 @@
 import { type Clock, systemClock, type Timer } from "../protocol/clock.ts";
-import { RpcError, serverBusy } from "../protocol/errors.ts";
 import { limitOf } from "../protocol/limits.ts";
+import { agentBusy } from "./errors.ts";
 import { isTerminal } from "./model.ts";
 import {
   comesBefore,
@@ -104,7 +104,7 @@ export class MemoryTaskStore implements TaskStore {
       this.#remove(other, entry);
       if (!isFull()) return;
     }
-    throw new RpcError(serverBusy.code, serverBusy.message, serverBusy.data, serverBusy);
+    throw agentBusy();
   }
 
   #remove(id: string, { record }: Entry): void {

@@ -9,7 +9,7 @@ import * as check from "./params-check.ts";
 
 const versions = new Set(["", "0.3", "1.0"]);
 
-/** Refuses versions that the agent does not speak. The names of the methods say which of the others it is. */
+/** Refuses versions that the agent does not support. Which supported version a client uses follows from the name of the method. */
 function checkVersion({ transport }: Context): void {
   const version = String(transport.headers["a2a-version"] ?? "").trim();
   if (!versions.has(version) && !/^(1\.0|0\.3)\.\d+$/.test(version))

@@ -22,7 +22,7 @@ export interface OperationSettings {
   readonly store: TaskStore;
   readonly card: Omit<AgentCard, "supportedInterfaces">;
   readonly push: PushSender | undefined;
-  /** The card for callers that the agent knows. */
+  /** The extended card, for authenticated callers. */
   readonly extendedCard: ((call: Context) => AgentCard | Promise<AgentCard>) | undefined;
   /** How long `SendMessage` waits for a task to be done. */
   readonly blockMs: number;

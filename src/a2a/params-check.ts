@@ -1,7 +1,7 @@
 import { invalidField } from "./errors.ts";
 import type { ListTasksParams, Message, Part, PushConfig, SendParams, TaskState } from "./model.ts";
 
-/** Throws an error that names the field if the value is not what A2A says. Unknown members are ignored. */
+/** Throws an error that names the field if the value is not what A2A requires. Unknown members are ignored. */
 type Check = (value: unknown, field: string) => void;
 
 const contents = ["text", "raw", "url", "data"] as const;

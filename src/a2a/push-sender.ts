@@ -56,7 +56,7 @@ export class PushSender {
       );
   }
 
-  /** Gives up what waits. */
+  /** Drops the notifications that wait. */
   close(): void {
     this.#closed.abort();
   }

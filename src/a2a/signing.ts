@@ -9,6 +9,7 @@ import {
   type JSONWebKeySet,
   type JWK,
 } from "jose";
+import { base64Url } from "../protocol/base64.ts";
 import { canonicalCard } from "./canonical-card.ts";
 import type { AgentCard, CardSigner } from "./card.ts";
 
@@ -56,8 +57,8 @@ export interface CardCheckOptions {
 }
 
 /**
- * Refuses cards that none of these keys has signed; for the option `checkCard` of `a2aClient`. Where a card itself says
- * its key is does not count.
+ * Refuses cards that none of these keys has signed; for the option `checkCard` of `a2aClient`. The address of a key in
+ * the card itself is ignored.
  * @example
  * ```ts
  * import { a2aClient } from "callwire/a2a";
@@ -87,9 +88,4 @@ export function cardCheck({ keys }: CardCheckOptions): (card: AgentCard) => Prom
         : "no signature of the agent card is valid";
     throw new Error(what, { cause });
   };
-}
-
-function base64Url(bytes: Uint8Array): string {
-  const text = Array.from(bytes, (byte) => String.fromCharCode(byte)).join("");
-  return btoa(text).replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
 }

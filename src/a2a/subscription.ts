@@ -4,7 +4,7 @@ import type { StreamResponse, Task } from "./model.ts";
 /** Most events that wait for a subscriber; one that does not read must not fill memory. */
 const maxWaiting = 1_000;
 
-/** The events of one task for one subscriber, in order. It leaves at once, also while it waits for the next. */
+/** The events of one task for one subscriber, in order. A subscriber can leave at any time, even while it waits for an event. */
 export class Subscription implements AsyncIterableIterator<StreamResponse> {
   #waiting: StreamResponse[] = [];
   /** The version of the task after the events so far. */

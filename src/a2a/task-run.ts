@@ -35,7 +35,7 @@ export interface RunHost {
   ended(run: TaskRun): void;
 }
 
-/** Makes the next record of a task, and the event that tells it, if clients see the change. */
+/** Makes the next record of a task, and the event that reports it, if clients see the change. */
 export type Amendment = (record: TaskRecord) => {
   readonly record: TaskRecord;
   readonly event?: StreamResponse;
@@ -162,7 +162,7 @@ export class TaskRun {
 
   async #fail(error: unknown): Promise<void> {
     const { log, clock } = this.#host;
-    // What a cancelled agent throws is no failure.
+    // Errors that a cancelled agent throws are not failures.
     if (this.isOver || this.#controller?.signal.aborted === true) return;
     const isOwn = error instanceof RpcError && !(error instanceof RemoteError);
     if (!isOwn) log.error({ err: error, task: this.id }, "an agent failed");

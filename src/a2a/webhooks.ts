@@ -45,7 +45,7 @@ for (const [network, bits] of [
 ] as const)
   privateAddresses.addSubnet(network, bits, "ipv6");
 
-/** Whether an address is reachable for this machine only, or for its network. */
+/** Whether an address is reachable only from this machine or its network. */
 function isPrivate(address: string): boolean {
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1];
   if (mapped !== undefined) return isPrivate(mapped);

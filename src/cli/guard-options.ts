@@ -6,7 +6,7 @@ import { Failure, invalid, oneLine } from "./failure.ts";
 import { fileText } from "./files.ts";
 import { parseJson } from "./json-values.ts";
 
-/** Who may call a server, how often, and how it proves who it is. */
+/** Who may call a server, how often, and the certificate of the server. */
 export const guardOptions = {
   "tls-cert": option("file", "serve HTTPS with this certificate (PEM)", {
     env: "CALLWIRE_TLS_CERT",

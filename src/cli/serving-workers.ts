@@ -26,7 +26,7 @@ export function startsWorkers({ workers, watch: watches, stdio }: WorkerFlags): 
   return HttpWorkers.isPrimary;
 }
 
-/** Whether this process is one of those. */
+/** Whether this process is a worker. */
 export function isWorker({ workers, watch: watches }: Partial<WorkerFlags>): boolean {
   return (workers !== undefined || watches === true) && !HttpWorkers.isPrimary;
 }
@@ -54,7 +54,7 @@ export async function runWorkers(
     workers: countOf(flags.workers),
     mounts: pages,
   });
-  // A worker that cannot start has said why.
+  // A worker that cannot start has logged the reason.
   await opened(`port ${port}`, "--port", () => workers.start());
   const restart = (): void => {
     workers.restart().then(

@@ -28,11 +28,11 @@ type TypesAt<Methods, Name extends string> = unknown extends Methods
 
 type Kind = "method" | "stream";
 
-/** A name of the contract; for any other name, those that there are. */
+/** A name of the contract; any other name becomes all existing ones, which the compiler's message then lists. */
 export type Known<Methods, Name extends string> =
   Name extends NameIn<Methods> ? Name : NameIn<Methods>;
 
-/** The same, or a message for the compiler if the method is of the other kind. With a given result any name will do. */
+/** The same, or a message for the compiler if the method is of the other kind. A caller that gives the type of the result may use any name. */
 export type NameOf<Wanted extends Kind, Methods, Name extends string, Given> = [Given] extends [
   never,
 ]
@@ -43,7 +43,7 @@ export type NameOf<Wanted extends Kind, Methods, Name extends string, Given> = [
       : `${Name} is not a stream: call it with call()`
   : string;
 
-/** Both kinds if the types do not tell. */
+/** Both kinds if the types leave it open. */
 type KindOf<Types extends CallTypes> = [Types] extends [never]
   ? Kind
   : IsOpen<Types["result"]> extends true

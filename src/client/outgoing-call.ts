@@ -147,14 +147,14 @@ export class OutgoingCall implements Outgoing, TimedCall, Context {
     const value = this.#received(json, types);
     if (this.failed) return;
     if (this.dueAt) this.dueAt = this.#clock.elapsed() + (this.timeoutMs as number);
-    this.#tell(() => this.options.onProgress?.(value));
+    this.#runListener(() => this.options.onProgress?.(value));
   }
 
   gap(): void {
     if (this.failed) return;
-    const tell = (): void => this.#tell(() => this.options.onGap?.());
-    if (this.#items) this.#items.restart(tell);
-    else tell();
+    const report = (): void => this.#runListener(() => this.options.onGap?.());
+    if (this.#items) this.#items.restart(report);
+    else report();
   }
 
   notify(): boolean {
@@ -191,7 +191,7 @@ export class OutgoingCall implements Outgoing, TimedCall, Context {
   }
 
   /** A listener that throws must not stop later messages. */
-  #tell(run: () => void): void {
+  #runListener(run: () => void): void {
     try {
       run();
     } catch (thrown) {

@@ -1,6 +1,7 @@
 import { type Clock, systemClock, timeUntil } from "../protocol/clock.ts";
 import type { Context } from "../protocol/context.ts";
-import { callFailureIn, type WireError } from "../protocol/errors.ts";
+import type { WireError } from "../protocol/errors.ts";
+import { callFailureIn } from "../protocol/failure-data.ts";
 import type { Handle, Middleware } from "../protocol/handle.ts";
 import { limitOf } from "../protocol/limits.ts";
 import type { Outgoing } from "../protocol/link.ts";

@@ -18,7 +18,7 @@ export class RichCalls {
     this.#codec = new ValueCodec(types, mostValues);
   }
 
-  /** The request as it is sent. That it has types tells the server that this client accepts rich values. */
+  /** The request as it is sent. Its member `types` shows the server that this client accepts rich values. */
   encode({ jsonrpc, method, params, id, timeoutMs }: Request): Request {
     const typed = params === undefined ? undefined : this.#codec.encode(params);
     return typed === undefined

@@ -1,7 +1,7 @@
 import { consoleLog } from "../protocol/console-log.ts";
 import type { LinkState, LinkStates } from "../protocol/link.ts";
 
-/** The state of a link, and who wants to know of changes. */
+/** The state of a link, and the listeners for its changes. */
 export class ChangingStates implements LinkStates {
   now: LinkState = "idle";
   readonly #listeners = new Set<(state: LinkState) => void>();

@@ -1,5 +1,6 @@
 import { BriefMap } from "../protocol/brief-map.ts";
-import { limitIn, RemoteError, WireError } from "../protocol/errors.ts";
+import { RemoteError, WireError } from "../protocol/errors.ts";
+import { limitIn } from "../protocol/failure-data.ts";
 import { itemWindow } from "../protocol/item-queue.ts";
 import type { Outgoing } from "../protocol/link.ts";
 import type { Id, Reply, Request } from "../protocol/message.ts";

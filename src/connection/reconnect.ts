@@ -1,4 +1,4 @@
-import { type Clock, settledOrTimeout, systemClock, type Timer } from "../protocol/clock.ts";
+import { type Clock, pause, settledOrTimeout, systemClock } from "../protocol/clock.ts";
 import { consoleLog } from "../protocol/console-log.ts";
 import { WireError } from "../protocol/errors.ts";
 import type { Link, Outgoing } from "../protocol/link.ts";
@@ -6,8 +6,9 @@ import type { Reply, Request } from "../protocol/message.ts";
 import { maySendAgain, outcomeOf, reportedAs } from "../protocol/retry-rule.ts";
 import type { Connection } from "./connection.ts";
 import { ChangingStates } from "./link-states.ts";
-import { connectionClosed, hasTaken, isDenied, isUnauthenticated } from "./lost-call.ts";
+import { connectionClosed, couldHaveRun, isDenied, isUnauthenticated } from "./lost-call.ts";
 import { unlessCancelled } from "./pending.ts";
+import { RetiredConnections } from "./retired-connections.ts";
 import { NotTaken, stoppedBefore } from "./shutdown-notice.ts";
 
 export interface ReconnectOptions {
@@ -56,20 +57,16 @@ export function reconnecting(open: Open, options: ReconnectOptions | boolean = t
   return new ReconnectingLink(open, options === true ? {} : options);
 }
 
-/** How often a connection with old credentials is looked at, whether its calls have ended. */
-const retiredPollMs = 1_000;
-
 class ReconnectingLink implements Link {
   readonly #open: Open;
   /** Aborts a connection attempt when the link closes. */
   readonly #closing = new AbortController();
-  readonly #heals: boolean;
+  readonly #reconnects: boolean;
   readonly #options: ReconnectOptions;
   readonly #clock: Clock;
   #connection: Promise<Connection> | undefined;
   /** What `#connection` resolved with, while it is open. */
   #current: Connection | undefined;
-  #wait: { timer: Timer; stop: () => void } | undefined;
   #closed = false;
   /** Failed attempts in a row: refused, or lost before the first reply. */
   #failures = 0;
@@ -77,15 +74,16 @@ class ReconnectingLink implements Link {
   #refused = false;
   /** Connections with renewed credentials that have not answered yet; if they are refused too, that is final. */
   readonly #renewed = new WeakSet<Connection>();
-  /** Connections with old credentials, which close after their last call. */
-  readonly #retired = new Set<Connection>();
+  /** Connections with old credentials. */
+  readonly #retired: RetiredConnections;
   readonly states = new ChangingStates();
 
   constructor(open: Open, options: ReconnectOptions | false) {
     this.#open = open;
-    this.#heals = options !== false;
+    this.#reconnects = options !== false;
     this.#options = options === false ? {} : options;
     this.#clock = this.#options.clock ?? systemClock;
+    this.#retired = new RetiredConnections(this.#clock);
   }
 
   send(request: Request, outgoing: Outgoing): Promise<Reply | undefined> {
@@ -99,13 +97,13 @@ class ReconnectingLink implements Link {
     lost: WireError | undefined,
   ): Promise<Reply | undefined> {
     let last = lost;
-    let mayHaveRun = hasTaken(lost);
+    let mayHaveRun = couldHaveRun(lost);
     let wanted = true;
     let used: Connection | undefined;
     const carry = (connection: Connection): Promise<Reply | undefined> | undefined => {
       used = connection;
       // The caller may cancel when it is told of the gap.
-      if (wanted && hasTaken(last)) outgoing.gap();
+      if (wanted && couldHaveRun(last)) outgoing.gap();
       return wanted ? connection.send(request, outgoing) : undefined;
     };
     const left = (): void => {
@@ -115,11 +113,11 @@ class ReconnectingLink implements Link {
       try {
         const reply = await unlessCancelled(this.#whileOpen(carry, last), outgoing, left);
         if (this.#replaced(used, reply?.error)) continue;
-        this.#heard(used, reply);
+        this.#answered(used, reply);
         const refusal = this.#refusalIn(reply, outgoing, refusals);
         if (refusal === undefined) return reply;
         last = refusal;
-        mayHaveRun ||= hasTaken(refusal);
+        mayHaveRun ||= couldHaveRun(refusal);
         await unlessCancelled(this.#unlessGone(used, refusals), outgoing, left);
       } catch (error) {
         if (this.#replaced(used, error)) continue;
@@ -129,7 +127,7 @@ class ReconnectingLink implements Link {
           throw mayHaveRun ? reportedAs("CONNECTION_LOST", error) : error;
         }
         last = error;
-        mayHaveRun ||= hasTaken(error);
+        mayHaveRun ||= couldHaveRun(error);
       }
     }
   }
@@ -155,7 +153,7 @@ class ReconnectingLink implements Link {
         await unlessCancelled(sent, own, () => given.add(own));
         const reply = await (await sent).get(own);
         if (this.#replaced(used, reply?.error)) return this.#send(request, own, undefined);
-        this.#heard(used, reply);
+        this.#answered(used, reply);
         lost = this.#refusalIn(reply, own, 0);
         if (lost === undefined) return reply;
         await unlessCancelled(this.#unlessGone(used, 0), own);
@@ -172,13 +170,12 @@ class ReconnectingLink implements Link {
     this.#closed = true;
     this.states.set("closed");
     this.#closing.abort(new WireError("CLOSED", "the link is closed"));
-    this.#wait?.stop();
     const connection = await this.#connection?.catch(() => undefined);
-    await Promise.all([connection, ...this.#retired].map((open) => open?.close()));
+    await Promise.all([connection?.close(), this.#retired.close()]);
   }
 
   /** The server answered, so that the connection works. */
-  #heard(used: Connection | undefined, reply: Reply | undefined): void {
+  #answered(used: Connection | undefined, reply: Reply | undefined): void {
     if (reply === undefined) return;
     this.#failures = 0;
     if (used !== undefined) this.#renewed.delete(used);
@@ -193,27 +190,17 @@ class ReconnectingLink implements Link {
     this.#connection = this.#connect(0);
     this.#connection.catch(() => {});
     this.#retired.add(used);
-    this.#closeWhenDone(used);
     return true;
   }
 
   #mayRenew(used: Connection, error: unknown): boolean {
     const { renews = false } = this.#options;
-    const isAble = renews && this.#heals && !this.#closed && !this.#renewed.has(used);
+    const isAble = renews && this.#reconnects && !this.#closed && !this.#renewed.has(used);
     return isAble && isUnauthenticated(error);
   }
 
-  #closeWhenDone(connection: Connection): void {
-    if (connection.isOpen && connection.pending + connection.origin.inFlight > 0) {
-      this.#clock.after(retiredPollMs, () => this.#closeWhenDone(connection));
-      return;
-    }
-    this.#retired.delete(connection);
-    void connection.close();
-  }
-
   #mayRepeat(error: unknown, outgoing: Outgoing): error is WireError {
-    if (!this.#heals || this.#closed || outgoing.failed) return false;
+    if (!this.#reconnects || this.#closed || outgoing.failed) return false;
     const outcome = outcomeOf(error, connectionClosed);
     // Any other failure to connect means that reconnecting was given up.
     if (outcome === "did-not-run") return error instanceof NotTaken;
@@ -227,8 +214,8 @@ class ReconnectingLink implements Link {
     refusals: number,
   ): WireError | undefined {
     const { attempts = 10 } = this.#options;
-    const heals = this.#heals && !this.#closed && refusals < attempts;
-    if (!heals || outgoing.goesElsewhere || outgoing.failed) return undefined;
+    const mayRetry = this.#reconnects && !this.#closed && refusals < attempts;
+    if (!mayRetry || outgoing.goesElsewhere || outgoing.failed) return undefined;
     return stoppedBefore(reply, outgoing);
   }
 
@@ -262,7 +249,7 @@ class ReconnectingLink implements Link {
   async #connect(mostFailures: number): Promise<Connection> {
     for (;;) {
       try {
-        if (this.#failures > 1) await this.#pause(this.#delay());
+        if (this.#failures > 1) await pause(this.#delay(), this.#clock, this.#closing.signal);
         this.#mustBeOpen();
         const refused = this.#refused;
         const connection = await this.#open(this.#closing.signal, refused);
@@ -336,12 +323,12 @@ class ReconnectingLink implements Link {
       const { refusal } = connection;
       const renews = this.#mayRenew(connection, refusal);
       if (renews) this.#refused = true;
-      if (this.#heals && (renews || !isDenied(refusal))) this.#heal(since);
+      if (this.#reconnects && (renews || !isDenied(refusal))) this.#reconnect(since);
       else this.states.set("idle");
     });
   }
 
-  #heal(since: number): void {
+  #reconnect(since: number): void {
     const { attempts = 10, maxDelayMs = 10_000 } = this.#options;
     // A process that crashes at start, or a server that hangs up at once, must not be tried for ever.
     this.#failures = this.#clock.elapsed() - since >= maxDelayMs ? 1 : this.#failures + 1;
@@ -354,18 +341,5 @@ class ReconnectingLink implements Link {
     // Reconnect without waiting for the next call: the server may want to call or notify this client.
     this.#connection = this.#connect(attempts);
     this.#connection.catch(() => {});
-  }
-
-  #pause(delayMs: number): Promise<void> {
-    return new Promise((resolve) => {
-      const stop = (): void => {
-        timer.cancel();
-        this.#wait = undefined;
-        resolve();
-      };
-      // Like an open connection, the wait keeps the process alive.
-      const timer = this.#clock.after(delayMs, stop, true);
-      this.#wait = { timer, stop };
-    });
   }
 }

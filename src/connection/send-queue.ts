@@ -2,7 +2,7 @@
 const longText = 64 * 1024;
 const encoder = new TextEncoder();
 
-/** Messages that a wire has not taken yet. Those of one turn leave in one write. */
+/** Messages that the wire has not accepted yet. Those of one turn of the event loop leave in one write. */
 export class SendQueue {
   /** Makes the frames of some messages. */
   readonly #frame: (texts: readonly string[]) => string | Uint8Array;

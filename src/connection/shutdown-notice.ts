@@ -1,4 +1,5 @@
-import { callFailureIn, ErrorCode, shuttingDown, WireError } from "../protocol/errors.ts";
+import { ErrorCode, shuttingDown, WireError } from "../protocol/errors.ts";
+import { callFailureIn } from "../protocol/failure-data.ts";
 import type { Outgoing } from "../protocol/link.ts";
 import type { Reply } from "../protocol/message.ts";
 import type { Envelope } from "../protocol/parse.ts";

@@ -1,6 +1,4 @@
 import {
-  type CallFailure,
-  callFailureIn,
   ErrorCode,
   RpcError,
   type RpcErrorOptions,
@@ -8,6 +6,7 @@ import {
   serverBusy,
   WireError,
 } from "../protocol/errors.ts";
+import { type CallFailure, callFailureIn } from "../protocol/failure-data.ts";
 import { type ErrorObject, failure, type Reply } from "../protocol/message.ts";
 import { outcomeOf } from "../protocol/retry-rule.ts";
 

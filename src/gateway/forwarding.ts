@@ -1,7 +1,8 @@
 import type { OpenrpcMethod } from "../openrpc/specification.ts";
 import type { Clock } from "../protocol/clock.ts";
 import type { Context } from "../protocol/context.ts";
-import { callFailureIn, methodNotFound, WireError } from "../protocol/errors.ts";
+import { methodNotFound, WireError } from "../protocol/errors.ts";
+import { callFailureIn } from "../protocol/failure-data.ts";
 import type { Log } from "../protocol/log.ts";
 import {
   type ErrorObject,

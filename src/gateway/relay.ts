@@ -1,6 +1,7 @@
 import { type Clock, timeUntil } from "../protocol/clock.ts";
 import type { Context } from "../protocol/context.ts";
-import { callFailureIn, internalError, WireError } from "../protocol/errors.ts";
+import { internalError, WireError } from "../protocol/errors.ts";
+import { callFailureIn } from "../protocol/failure-data.ts";
 import { caught } from "../protocol/handler-reply.ts";
 import { ItemQueue, itemWindow } from "../protocol/item-queue.ts";
 import { ItemSender, streamRefusal } from "../protocol/item-sender.ts";
@@ -60,7 +61,7 @@ export class Relay implements Outgoing {
   readonly #mayRepeat: boolean;
   /** Whether the caller accepts rich values. */
   readonly #isRich: boolean;
-  readonly #heard: (() => void) | undefined;
+  readonly #onActivity: (() => void) | undefined;
   #items: ItemQueue | undefined;
   #delivering: Promise<void> | undefined;
   #refused: Settled | undefined;
@@ -71,13 +72,13 @@ export class Relay implements Outgoing {
     { credit, types }: Request,
     context: Context,
     settings: RelaySettings,
-    heard: (() => void) | undefined,
+    onActivity: (() => void) | undefined,
   ) {
     this.#context = context;
     this.headers = settings.headers;
     this.goesElsewhere = settings.goesElsewhere === true;
     this.#mayRepeat = settings.idempotent;
-    this.#heard = heard;
+    this.#onActivity = onActivity;
     this.#isRich = types !== undefined;
     this.read = credit !== undefined || settings.streams === true;
   }
@@ -89,16 +90,16 @@ export class Relay implements Outgoing {
 
   /**
    * Forwards a request over a link. Rejects with a WireError if there is no reply, and with
-   * anything else that the link threw. `heard` is called at the first sign that the upstream works on it.
+   * anything else that the link threw. `onActivity` is called at the first sign that the upstream works on it.
    */
   static async send(
     link: Link,
     request: Request,
     context: Context,
     settings: RelaySettings,
-    heard?: () => void,
+    onActivity?: () => void,
   ): Promise<Reply | undefined> {
-    const relay = new Relay(request, context, settings, heard);
+    const relay = new Relay(request, context, settings, onActivity);
     if (hasEnded(context)) throw callerGone();
     const refusal = settings.streams && !isNotification(request) && streamRefusal(context);
     if (refusal) throw new Settled(refusal);
@@ -141,7 +142,7 @@ export class Relay implements Outgoing {
 
   progress(value: unknown, types?: TypedPaths): void {
     if (this.#refused !== undefined) return;
-    this.#heard?.();
+    this.#onActivity?.();
     try {
       this.#context.progress(this.#typed(value, types));
     } catch (error) {
@@ -157,7 +158,7 @@ export class Relay implements Outgoing {
   }
 
   #begin(): ItemQueue | undefined {
-    this.#heard?.();
+    this.#onActivity?.();
     const refusal = streamRefusal(this.#context);
     if (refusal !== undefined) {
       // Unlike a call that the gateway rejects, this one has started on the upstream.

@@ -46,7 +46,7 @@ export class Target {
   readonly #log: Log;
   readonly #returned: () => void;
   /** A stream may last for days, so its first item already counts as an answer. */
-  readonly #heard = (): void => this.#answered();
+  readonly #onActivity = (): void => this.#answered();
   #shared: Link | undefined;
   readonly #own = new Map<Peer, Link>();
   /** Links of callers that disconnected, which still hold a connection or a process until closed. */
@@ -113,7 +113,7 @@ export class Target {
     const own = partialToken === undefined ? settings : { ...settings, partialToken };
     try {
       const link = this.#linkFor(context);
-      const reply = await Relay.send(link, request, context, own, this.#heard);
+      const reply = await Relay.send(link, request, context, own, this.#onActivity);
       this.#answered();
       return reply;
     } catch (error) {
@@ -137,23 +137,23 @@ export class Target {
     this.#healthy = isThere || mayBeStarting;
     // Failures from before it was away no longer count.
     if (isBack) this.#breaker.succeed();
-    this.#tell(failure instanceof Error ? failure.message : `${failure}`);
+    this.#logAvailability(failure instanceof Error ? failure.message : `${failure}`);
   }
 
   #answered(): void {
     this.#breaker.succeed();
     this.#unseen = false;
-    this.#tell();
+    this.#logAvailability();
   }
 
   #failed(reason: string, begun: number): void {
     this.#failures++;
     this.#breaker.fail(begun);
-    this.#tell(reason);
+    this.#logAvailability(reason);
   }
 
   /** Logs once that the target is away, and once that it is back. */
-  #tell(reason = ""): void {
+  #logAvailability(reason = ""): void {
     const isThere = this.#healthy && !this.#unseen && !this.#breaker.isOpen;
     if (isThere === this.#seemsThere || this.#closed) return;
     this.#seemsThere = isThere;
@@ -212,10 +212,10 @@ export class Target {
 
   #push(peer: Peer, { method, params }: Request, lost: () => void): void {
     const isReport = method === "$/progress";
-    const told = isReport ? this.#partial.reportTo(peer, params) : (params ?? undefined);
-    if (isReport && told === undefined) return;
+    const forwarded = isReport ? this.#partial.reportTo(peer, params) : (params ?? undefined);
+    if (isReport && forwarded === undefined) return;
     // A caller that does not read is disconnected and holds up no other.
-    if (!peer.notify(method, told) && !peer.canNotify) lost();
+    if (!peer.notify(method, forwarded) && !peer.canNotify) lost();
   }
 
   #release(peer: Peer): void {

@@ -135,7 +135,7 @@ export class Upstream {
     const left = this.inFlight(route) - 1;
     if (left > 0) this.#byRoute.set(route.config.method, left);
     else this.#byRoute.delete(route.config.method);
-    if (this.#byRoute.size === 0) for (const tell of this.#idle.splice(0)) tell();
+    if (this.#byRoute.size === 0) for (const resolve of this.#idle.splice(0)) resolve();
   }
 
   /** Resolves when no call is in progress. */

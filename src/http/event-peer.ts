@@ -171,11 +171,11 @@ export class EventPeer implements Peer, Buffering {
   notify(method: string, params?: Params): boolean {
     if (this.#over) return false;
     const data = this.#form.notification(method, params);
-    return data === undefined ? false : this.tell(data);
+    return data === undefined ? false : this.sendEvent(data);
   }
 
   /** Sends a message as it is; false if the client cannot receive it any more. */
-  tell(data: string): boolean {
+  sendEvent(data: string): boolean {
     if (this.#over) return false;
     this.#start();
     if (this.bufferedBytes > this.#settings.maxBufferedBytes) this.abandon();

@@ -1,7 +1,7 @@
 import type { CredentialSource } from "../protocol/credentials.ts";
 import type { Exchange } from "../protocol/exchange.ts";
 
-/** Sends a payload once more, with other credentials, if the server refused those that it had: it did not run. */
+/** Sends a payload once more with renewed credentials if the server refused the first ones; a refused call did not run. */
 export function renewing(exchange: Exchange, credentials: CredentialSource | undefined): Exchange {
   if (!credentials) return exchange;
   return (text, payload) => {

@@ -7,9 +7,9 @@ import type { ProcessOptions } from "../transports/stdio/connect.ts";
 import type { ConnectOptions } from "../transports/tcp/connect.ts";
 import { IpcChannel, type IpcProcess } from "./ipc-channel.ts";
 
-/** A way to a language server. It is not opened again, because a new server would know no documents. */
+/** A way to a language server. It does not reconnect, because a new server would not know the open documents. */
 export interface LspLink {
-  /** Connects; the service answers what the server asks. */
+  /** Connects; the service answers the requests of the server. */
   open(service: Service): Promise<Connection>;
 }
 

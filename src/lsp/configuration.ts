@@ -30,7 +30,7 @@ export class Configuration {
     const settings = this.#request(section, scopeUri) as Promise<Settings | null>;
     if (this.#cached.size >= mostCached) this.#cached.clear();
     this.#cached.set(key, settings);
-    // The next caller may have more luck.
+    // A failure is not cached, so that the next caller tries again.
     settings.catch(() => {
       if (this.#cached.get(key) === settings) this.#cached.delete(key);
     });

@@ -27,14 +27,14 @@ export type RegistrationOf<Method extends keyof Registrable> = Registrable[Metho
 
 /** A capability that was registered while the server runs. */
 export interface RegisteredCapability {
-  /** Takes the capability back. */
+  /** Removes the capability. */
   unregister(): Promise<void>;
 }
 
-/** Where in its life a connection is. */
+/** The phase of a connection, as LSP defines it. */
 export type LifecycleState = "new" | "initializing" | "running" | "shutdown";
 
-/** A client as the server sees it: what it said of itself, its documents, and a way to call it. */
+/** A client as the server sees it: its params of `initialize`, its documents, and a way to call it. */
 export class ConnectedClient {
   readonly peer: Peer;
   readonly documents: Documents = new Documents(() => this.encoding);
@@ -45,7 +45,7 @@ export class ConnectedClient {
   params: InitializeParams = { processId: null, rootUri: null, capabilities: {} };
   /** How positions are counted, as agreed with `initialize`. */
   encoding: PositionEncoding = positionEncodings["utf-16"] as PositionEncoding;
-  /** Which traces it wants. */
+  /** How much tracing the client wants. */
   trace: TraceValue = "off";
   readonly #works = new Map<string | number, WorkInProgress>();
   #registrations = 0;
@@ -58,7 +58,7 @@ export class ConnectedClient {
     return this.params.capabilities;
   }
 
-  /** With which the server process ends if the client is gone now. Internal. */
+  /** The exit code of the server process if the client disconnects now. Internal. */
   get exitCode(): number {
     return this.state === "shutdown" ? 0 : 1;
   }

@@ -10,7 +10,7 @@ import {
 } from "../protocol/message.ts";
 import { ConnectedClient } from "./connected-client.ts";
 import type { LspServerHandlers } from "./handlers.ts";
-import { greet, untimely } from "./lifecycle.ts";
+import { applyInitialize, lifecycleError } from "./lifecycle.ts";
 import { LspCall } from "./lsp-call.ts";
 import type { ServerNotifications } from "./model/messages.ts";
 import type {
@@ -56,7 +56,7 @@ export class Dispatcher {
   handle(request: Request, context: Context): MaybePromise<Reply | undefined> {
     const client = clientOf(context.incoming as CallContext);
     const { id, method } = request;
-    const refusal = untimely(client, method);
+    const refusal = lifecycleError(client, method);
     const operation = this.#operations.get(method);
     if (refusal !== undefined || operation === undefined) {
       return id === undefined ? undefined : failure(refusal ?? methodNotFound);
@@ -128,7 +128,7 @@ export class Dispatcher {
     const { client } = call;
     const { info, positionEncodings } = this.#settings;
     client.state = "initializing";
-    greet(client, params, positionEncodings);
+    applyInitialize(client, params, positionEncodings);
     const finish = (own: Partial<InitializeResult> | void): InitializeResult => {
       client.state = "running";
       this.onInitialize?.(params);

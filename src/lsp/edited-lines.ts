@@ -43,7 +43,7 @@ export class EditedLines {
       (lines[line] as string).slice(0, first.column) +
       text +
       (lines[last.line] as string).slice(last.column);
-    // A line feed that comes to stand behind a carriage return is one line break with it.
+    // A line feed directly after a carriage return forms one line break with it.
     if (edited.startsWith("\n") && lines[line - 1]?.endsWith("\r")) edited = lines[--line] + edited;
     if (line === last.line && !isBroken(text)) lines[line] = edited;
     else
@@ -54,7 +54,7 @@ export class EditedLines {
       );
   }
 
-  /** Line and offset in it of a position; what is behind the end of a line or of the text is at that end. */
+  /** The line of a position and the offset in that line; a position behind the end of its line or of the text is moved to that end. */
   #place(line: number, character: number): { readonly line: number; readonly column: number } {
     const lines = this.#lines;
     if (line < 0) return { line: 0, column: 0 };

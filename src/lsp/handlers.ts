@@ -49,7 +49,7 @@ type NotificationHandlers<Notifications, Call> = {
 /** What a language server implements; its capabilities are derived from it. */
 export type LspServerHandlers = RequestHandlers<ServerRequests> &
   NotificationHandlers<ServerNotifications, LspCall> & {
-    /** Called with what the client says of itself; may return more about the server, such as further capabilities. */
+    /** Called with the client's params; may return more about the server, such as further capabilities. */
     readonly initialize?: (
       params: InitializeParams,
       call: LspCall,

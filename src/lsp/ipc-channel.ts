@@ -21,7 +21,7 @@ export class IpcChannel implements Channel {
     this.#process = process;
   }
 
-  /** Node does not say how many bytes wait, so the characters do. */
+  /** Node does not report how many bytes are buffered, so characters are counted instead. */
   get bufferedBytes(): number {
     return this.#unsent;
   }

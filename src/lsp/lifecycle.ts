@@ -19,15 +19,18 @@ const isShutDown: ErrorObject = {
 };
 
 /** Why a message may not be handled now; undefined if it may. */
-export function untimely({ state }: ConnectedClient, method: string): ErrorObject | undefined {
+export function lifecycleError(
+  { state }: ConnectedClient,
+  method: string,
+): ErrorObject | undefined {
   if (method === "exit") return undefined;
   if (state === "running") return method === "initialize" ? initializedTwice : undefined;
   if (state === "new") return method === "initialize" ? undefined : notInitialized;
   return state === "initializing" ? notInitialized : isShutDown;
 }
 
-/** Takes over what a client says of itself, and agrees on the encoding of positions. */
-export function greet(
+/** Stores the client's params of `initialize`, and agrees on the encoding of positions. */
+export function applyInitialize(
   client: ConnectedClient,
   params: InitializeParams,
   preferred: readonly string[],

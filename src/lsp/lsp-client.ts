@@ -23,7 +23,7 @@ import { RequestEvents } from "./request-events.ts";
 const shutdownMs = 5_000;
 
 export interface LspClientOptions {
-  /** What the server is told: folders, capabilities, the name of the client. @default what the handlers imply */
+  /** Params of `initialize`: folders, capabilities, the name of the client. @default what the handlers imply */
   readonly initialize?: Partial<InitializeParams>;
   /** Called with the progress of work that the server began by itself, such as indexing. @default not shown */
   readonly onProgress?: ProgressListener;
@@ -47,7 +47,7 @@ export type LspEvent<Partial> =
 
 /** A client of a language server that is initialized. */
 export class LspClient implements AsyncDisposable {
-  /** What the server said of itself. */
+  /** The server's reply to `initialize`: its capabilities, name and version. */
   readonly server: InitializeResult;
   /** Resolves when the connection is closed, with the error if it broke. */
   readonly closed: Promise<Error | undefined>;
@@ -122,7 +122,7 @@ export class LspClient implements AsyncDisposable {
   /** Shuts the server down and disconnects; a child process ends. */
   async close(): Promise<void> {
     if (!this.#connection.isOpen) return;
-    // A server that does not answer is left all the same.
+    // A server that does not answer is disconnected anyway.
     await this.#connection.call("shutdown", undefined, { timeoutMs: shutdownMs }).catch(() => {});
     this.#connection.notify("exit");
     await this.#connection.close();
@@ -134,8 +134,8 @@ export class LspClient implements AsyncDisposable {
 }
 
 /**
- * Connects to a language server and initializes it. The capabilities that the server is told are derived from the
- * handlers, which answer what it asks.
+ * Connects to a language server and initializes it. The handlers answer the requests of the server, and the client's
+ * capabilities are derived from them.
  * @example
  * ```ts
  * import { lspClient, lspStdioLink } from "callwire/lsp";

@@ -29,7 +29,7 @@ export interface LspServerOptions
 
 /** A language server: handlers with the lifecycle, the documents and the capabilities of the protocol. */
 export class LspServer extends Host {
-  /** What clients are told; the handler of `initialize` may add to it. */
+  /** What the server reports to clients; the handler of `initialize` may add to it. */
   readonly capabilities: ServerCapabilities;
   /** Internal. */
   readonly dispatcher: Dispatcher;

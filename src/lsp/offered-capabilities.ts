@@ -1,4 +1,5 @@
-import { isMembers, type Members, memberAt } from "./member-path.ts";
+import { isRecord } from "../protocol/record.ts";
+import { type Members, memberAt } from "./member-path.ts";
 import { clientCapabilities, requiredOptions, serverCapabilities } from "./model/capabilities.ts";
 import { TextDocumentSyncKind } from "./model/enumerations.ts";
 import type { ServerCapabilities } from "./model/structures.ts";
@@ -9,7 +10,7 @@ const knownOptions: Readonly<Record<string, Members>> = {
   "workspace.workspaceFolders": { supported: true },
 };
 
-/** The capabilities of a server that implements these methods, joined with what it says itself. */
+/** The capabilities of a server that implements these methods, joined with those that it declares itself. */
 export function offeredCapabilities(
   methods: readonly string[],
   own: ServerCapabilities = {},
@@ -30,7 +31,7 @@ export function supportedCapabilities(methods: readonly string[], showsProgress:
   if (showsProgress) offer(supported, "window.workDoneProgress");
   for (const method of methods) {
     const path = clientCapabilities[method];
-    // These two are options, without which a client may show messages as well.
+    // These paths hold details, not whether the client implements the method.
     if (path === "window.showMessage") continue;
     if (path === "textDocument.publishDiagnostics")
       supported.textDocument = { publishDiagnostics: {} };
@@ -45,7 +46,7 @@ export function mustBeComplete(capabilities: ServerCapabilities, methods: readon
     const provider = providerOf(serverCapabilities[method] ?? "");
     const options = memberAt(capabilities, provider);
     for (const name of requiredOptions[provider] ?? []) {
-      if (isMembers(options) && options[name] !== undefined) continue;
+      if (isRecord(options) && options[name] !== undefined) continue;
       throw new TypeError(`"${method}" needs the option capabilities.${provider}.${name}`);
     }
   }
@@ -57,7 +58,7 @@ export function joined(a: Members, b: Members): Members {
   for (const [name, value] of Object.entries(b)) {
     const before = result[name];
     if (value === undefined) continue;
-    result[name] = isMembers(before) && isMembers(value) ? joined(before, value) : value;
+    result[name] = isRecord(before) && isRecord(value) ? joined(before, value) : value;
   }
   return result;
 }
@@ -71,12 +72,12 @@ function offer(capabilities: Members, path: string): void {
   }
   const last = names.at(-1) as string;
   if (requiredOptions[path] !== undefined) optionsIn(at, last, path);
-  else if (!isMembers(at[last])) at[last] = true;
+  else if (!isRecord(at[last])) at[last] = true;
 }
 
 function optionsIn(at: Members, name: string, path: string): Members {
   const before = at[name];
-  const options = isMembers(before) ? before : { ...knownOptions[path] };
+  const options = isRecord(before) ? before : { ...knownOptions[path] };
   at[name] = options;
   return options;
 }

@@ -3,7 +3,7 @@ import { type Clock, systemClock } from "../protocol/clock.ts";
 const checkMs = 3_000;
 
 /**
- * Runs `gone` when a process has ended; an editor that was killed says no goodbye. The returned function stops
+ * Runs `gone` when a process has ended; an editor that is killed sends no `exit`. The returned function stops
  * watching. Nothing is watched where processes cannot be looked up.
  */
 export function watchProcess(

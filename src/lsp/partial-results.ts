@@ -1,4 +1,5 @@
-import { isMembers, type Members } from "./member-path.ts";
+import { isRecord } from "../protocol/record.ts";
+import type { Members } from "./member-path.ts";
 
 /**
  * Joins the parts of a result, for clients that did not ask for them. Arrays are joined, also those that are members
@@ -11,7 +12,7 @@ export function joinedResult(part: unknown, rest: unknown): unknown {
     const { items } = rest as { readonly items?: unknown };
     return Array.isArray(items) ? { ...(rest as Members), items: part.concat(items) } : rest;
   }
-  if (!isMembers(part) || !isMembers(rest)) return rest;
+  if (!isRecord(part) || !isRecord(rest)) return rest;
   const joined: Record<string, unknown> = { ...part };
   for (const [name, value] of Object.entries(rest)) {
     joined[name] = typeof value === "object" ? joinedResult(part[name], value) : value;

@@ -20,7 +20,7 @@ export class RequestEvents<Event, Result> implements AsyncIterable<Event> {
       this.#isOver = true;
       this.#wake?.();
     };
-    // The reader gets the failure, also if nobody awaits the result.
+    // The reader gets the failure even if the result is not awaited.
     result.then(over, over);
   }
 

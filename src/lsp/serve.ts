@@ -15,7 +15,7 @@ export interface ServeLspOptions {
    * memory for an editor that is closed. @default process.exit
    */
   readonly exit?: (code: number) => void;
-  /** The clock that looks after the process of the editor, such as a `FakeClock` in tests. @default systemClock */
+  /** Measures when to check whether the process of the editor still runs; for tests. @default systemClock */
   readonly clock?: Clock;
 }
 

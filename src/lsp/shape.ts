@@ -1,3 +1,5 @@
+import { isRecord } from "../protocol/record.ts";
+
 /**
  * A type of the protocol as data: the name of a primitive, `#Name` of another shape, literals (`["=", "a", "b"]`), a
  * union (`["|", …]`), an intersection (`["&", …]`), an array (`["[]", item]`), a tuple (`["()", …]`), an object with
@@ -115,10 +117,6 @@ function firstFault<T>(
 
 function isJoined(shape: Exclude<Shape, string>): shape is readonly [string, ...unknown[]] {
   return Array.isArray(shape);
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** LSP has integers of 32 bits. */

@@ -16,7 +16,7 @@ export class WorkInProgress {
     this.#ended = ended;
   }
 
-  /** Aborts when the user cancels the work, which takes `cancellable: true`. */
+  /** Aborts when the user cancels the work, which is possible only with `cancellable: true`. */
   get signal(): AbortSignal {
     return this.#controller.signal;
   }

@@ -1,5 +1,5 @@
 import type { CallFacts } from "../protocol/context.ts";
-import { isRecord } from "./record.ts";
+import { isRecord } from "../protocol/record.ts";
 
 /** Longest baggage that is passed on; the recommendation asks for at least 8192 bytes. */
 const longestBaggage = 8_192;

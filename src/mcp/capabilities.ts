@@ -1,4 +1,4 @@
-import { defined } from "./record.ts";
+import { defined } from "../protocol/record.ts";
 
 export interface Icon {
   readonly src: string;

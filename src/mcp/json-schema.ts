@@ -1,7 +1,7 @@
 import { type JsonSchema, type JsonSchemaObject, pointerKey } from "../openrpc/json-schema.ts";
+import { isRecord } from "../protocol/record.ts";
 import type { Schema } from "../protocol/standard-schema.ts";
 import { applicators, assertions } from "./json-schema-keywords.ts";
-import { isRecord } from "./record.ts";
 
 /** Adds the issues of a value; `path` leads to the value. */
 export type Check = (

@@ -96,8 +96,8 @@ export function logging(options: LoggingOptions = {}): Middleware {
     };
   };
 
-  const answered = (told: Answered): void => {
-    const { message, origin, context, error, durationMs } = told;
+  const answered = (event: Answered): void => {
+    const { message, origin, context, error, durationMs } = event;
     const { id, method } = headOf(message);
     const { correlationId, reason } = (error ?? {}) as Undisclosed;
     // A stream lasts as long as it is read.
@@ -110,17 +110,17 @@ export function logging(options: LoggingOptions = {}): Middleware {
       connection: origin.serial,
       principal: (context ?? origin).principal?.id,
       durationMs: rounded(durationMs),
-      requestSize: told.requestLength,
-      replySize: told.replyLength,
+      requestSize: event.requestLength,
+      replySize: event.replyLength,
       outcome: outcomeOf(error, context),
       code: error?.code,
       error: error === undefined ? undefined : short(error.message),
       reason,
       correlationId,
-      entry: told.entry,
+      entry: event.entry,
       traceId: traceOf(message, context, origin.transport),
       slow: isSlow ? true : undefined,
-      ...bodiesOf(message, told.reply),
+      ...bodiesOf(message, event.reply),
     });
   };
 

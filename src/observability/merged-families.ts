@@ -3,7 +3,7 @@ import type { Distribution, Family, Series } from "./metric-family.ts";
 /** Gauges that describe a state, whose sum over processes would mean nothing. */
 const states = /_(up|lag_seconds|info|start_time_seconds)$/;
 
-/** The metrics of several processes as those of one: counts are added, and of states the largest counts. */
+/** The metrics of several processes as those of one: counts are added, and for states the largest value is used. */
 export function mergedFamilies(processes: readonly (readonly Family[])[]): Family[] {
   const families = new Map<string, Family>();
   for (const family of processes.flat()) {

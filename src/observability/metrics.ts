@@ -190,7 +190,7 @@ export class Metrics {
     service.onClose(() => this.#services.delete(service));
     this.#lag.start();
     return {
-      answered: (told) => this.#answered(told, service),
+      answered: (event) => this.#answered(event, service),
       stream: (_, change) => {
         this.#streams += change;
       },
@@ -209,15 +209,15 @@ export class Metrics {
     };
   }
 
-  #answered(told: Answered, service: Service): void {
-    const { error, message, replyLength } = told;
-    const series = this.#server.over(told.origin.transport.kind);
+  #answered(event: Answered, service: Service): void {
+    const { error, message, replyLength } = event;
+    const series = this.#server.over(event.origin.transport.kind);
     const { method } = (message ?? {}) as { method?: unknown };
     // Only existing methods get a series, so a known series needs no lookup in the service.
     const known = typeof method === "string" ? series.methods.known(method) : undefined;
     const calls = known ?? series.methods.at(labelOf(message, service));
-    calls.add(told.durationMs / 1000, error?.code);
-    series.requestSizes.observe(told.requestLength);
+    calls.add(event.durationMs / 1000, error?.code);
+    series.requestSizes.observe(event.requestLength);
     if (replyLength > 0) series.replySizes.observe(replyLength);
     if (error === undefined) return;
     if ((error as RpcErrorOptions).status === 429) this.#rateLimited++;

@@ -7,15 +7,15 @@ export interface Thrown {
   readonly message: string;
 }
 
-/** Runs a call and reports how it ended; exceptions of `tell` are ignored. */
+/** Runs a call and reports how it ended; exceptions of `report` are ignored. */
 export function settled(
   run: () => MaybePromise<Reply | undefined>,
-  tell: (durationMs: number, reply: Reply | undefined, thrown: Thrown | undefined) => void,
+  report: (durationMs: number, reply: Reply | undefined, thrown: Thrown | undefined) => void,
 ): MaybePromise<Reply | undefined> {
   const since = performance.now();
   const end = (reply: Reply | undefined, thrown: Thrown | undefined): void => {
     try {
-      tell(performance.now() - since, reply, thrown);
+      report(performance.now() - since, reply, thrown);
     } catch {
       // A failing log or meter must not fail the call, and there is nowhere to report it.
     }

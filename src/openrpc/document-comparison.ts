@@ -72,7 +72,7 @@ function gone(method: OpenrpcMethod, added: Map<string, OpenrpcMethod>): Documen
   const renamed = [...added.values()].filter((other) => signatureOf(other) === signature);
   const [only, second] = renamed;
   const { name } = method;
-  if (only === undefined || second !== undefined || !says(method)) {
+  if (only === undefined || second !== undefined || !declaresTypes(method)) {
     return { kind: "method-removed", breaking: true, method: name, message: "was removed" };
   }
   added.delete(only.name);
@@ -80,8 +80,13 @@ function gone(method: OpenrpcMethod, added: Map<string, OpenrpcMethod>): Documen
   return { kind: "method-renamed", breaking: true, method: name, message };
 }
 
-/** Methods that declare nothing all look alike. */
-function says({ params, result, "x-params": all, "x-stream": stream }: OpenrpcMethod): boolean {
+/** Whether a method declares types; methods that declare none all look alike. */
+function declaresTypes({
+  params,
+  result,
+  "x-params": all,
+  "x-stream": stream,
+}: OpenrpcMethod): boolean {
   const isOpen = Object.keys(Object(result?.schema ?? {})).length === 0;
   return params.length > 0 || all !== undefined || stream !== undefined || !isOpen;
 }
@@ -138,11 +143,11 @@ function changesOf(
   return [...changes, ...errorChanges(before, after)];
 }
 
-/** The misfit as callers see it, who expected the old schema. */
+/** The misfit as seen by callers that expect the old schema. */
 function wasOnce({ kind, what }: Misfit): string {
   return kind === "required"
     ? "may be missing now"
-    : `may be something else now: it was said that it ${what}`;
+    : `may be something else now; callers expect that it ${what}`;
 }
 
 function paramChanges(

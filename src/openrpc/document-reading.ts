@@ -1,4 +1,5 @@
 import { exceedsDepth } from "../protocol/limits.ts";
+import { isRecord } from "../protocol/record.ts";
 import { circularNames } from "./circular-schemas.ts";
 import { type JsonSchema, pointerKey } from "./json-schema.ts";
 import { readSchema } from "./schema-reading.ts";
@@ -39,7 +40,7 @@ export interface ReadOptions {
  * ```
  */
 export function readDocument(value: unknown, { onFault }: ReadOptions = {}): OpenrpcDocument {
-  if (!isJson(value) || typeof value.openrpc !== "string" || !Array.isArray(value.methods)) {
+  if (!isRecord(value) || typeof value.openrpc !== "string" || !Array.isArray(value.methods)) {
     throw new TypeError(
       'this is not an OpenRPC document: it needs the members "openrpc" and "methods"',
     );
@@ -55,13 +56,13 @@ export function readDocument(value: unknown, { onFault }: ReadOptions = {}): Ope
       schema === undefined
         ? {}
         : readSchema(schema, (keyword) => onFault?.(`${JSON.stringify(keyword)} in ${place}`));
-  const info = isJson(value.info) ? value.info : {};
+  const info = isRecord(value.info) ? value.info : {};
   const methods = new Map<string, OpenrpcMethod>();
   for (const entry of value.methods) {
     const method = methodOf(follow(entry), follow, schemaIn);
     if (method !== undefined && !methods.has(method.name)) methods.set(method.name, method);
   }
-  const { schemas } = isJson(value.components) ? value.components : {};
+  const { schemas } = isRecord(value.components) ? value.components : {};
   return {
     openrpc: value.openrpc,
     info: {
@@ -71,7 +72,7 @@ export function readDocument(value: unknown, { onFault }: ReadOptions = {}): Ope
     },
     servers: list(value.servers).flatMap((server) => serverOf(follow(server))),
     methods: [...methods.values()],
-    components: { schemas: isJson(schemas) ? schemasOf(schemas, schemaIn) : {} },
+    components: { schemas: isRecord(schemas) ? schemasOf(schemas, schemaIn) : {} },
   };
 }
 
@@ -111,7 +112,7 @@ function methodOf(
     errors,
     examples: list(method.examples).flatMap((example) => exampleOf(follow(example), follow)),
     deprecated: method.deprecated === true,
-    ...(isJson(stream) ? { "x-stream": { item: schemaOf(stream.item) } } : undefined),
+    ...(isRecord(stream) ? { "x-stream": { item: schemaOf(stream.item) } } : undefined),
     "x-idempotent": method["x-idempotent"] === true,
     ...(typeof timeoutMs === "number" ? { "x-timeout-ms": timeoutMs } : undefined),
     ...(named.length === 0 ? undefined : { "x-errors": named }),
@@ -157,7 +158,7 @@ function exampleOf(example: Json | undefined, follow: Follow): OpenrpcExample[] 
         return text(name) === undefined ? [] : [{ name: text(name) as string, value }];
       }),
       ...(result === undefined ? {} : { result: { name: "result", value: result.value } }),
-      ...(isJson(stream) ? { "x-stream": { items: list(stream.items) } } : {}),
+      ...(isRecord(stream) ? { "x-stream": { items: list(stream.items) } } : {}),
       ...(Array.isArray(example["x-params"]) ? { "x-params": example["x-params"] } : {}),
     },
   ];
@@ -182,7 +183,7 @@ function schemasOf(schemas: Json, schemaIn: SchemaIn): Record<string, JsonSchema
 function followed(document: Json, member: unknown): Json | undefined {
   let found = member;
   for (let i = 0; i < longestChain; i++) {
-    if (!isJson(found)) return undefined;
+    if (!isRecord(found)) return undefined;
     const { $ref } = found;
     if (typeof $ref !== "string") return found;
     found = pointedAt(document, $ref);
@@ -222,8 +223,4 @@ function text(value: unknown): string | undefined {
 
 function list(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [];
-}
-
-function isJson(value: unknown): value is Json {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

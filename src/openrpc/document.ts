@@ -1,4 +1,5 @@
 import type { MethodDefinition, StreamDefinition } from "../protocol/contract.ts";
+import { defined } from "../protocol/record.ts";
 import type { Schema } from "../protocol/standard-schema.ts";
 import { definitionOf, isGeneratorFunction } from "./function-notes.ts";
 import { jsonSchemaOf, type ToJsonSchema } from "./json-schema.ts";
@@ -256,13 +257,4 @@ function exampleParams(params: unknown, names: readonly string[]): OpenrpcExampl
   const rank = (name: string): number =>
     names.includes(name) ? names.indexOf(name) : names.length;
   return given.sort(([a], [b]) => rank(a) - rank(b)).map(([name, value]) => ({ name, value }));
-}
-
-type Defined<T> = { [K in keyof T]: Exclude<T[K], undefined> };
-
-/** Removes undefined members. */
-function defined<T extends object>(members: T): Defined<T> {
-  return Object.fromEntries(
-    Object.entries(members).filter(([, value]) => value !== undefined),
-  ) as Defined<T>;
 }

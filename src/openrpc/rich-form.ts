@@ -6,7 +6,7 @@ export interface RichForm {
   readonly type?: string;
   readonly members?: Readonly<Record<string, RichForm>>;
   readonly elements?: RichForm;
-  /** Of an array with places. */
+  /** Of the elements of a tuple. */
   readonly places?: readonly RichForm[];
 }
 

@@ -61,7 +61,7 @@ class Fit {
     const choices = branchesOf(to);
     if (choices !== undefined) return this.#anyOf(all, choices, path);
     const values = this.#values(all, to, path);
-    // Of another type, it need not be looked into.
+    // A value of another type is not examined further.
     if (values.length > 0) return values;
     return [
       ...this.#bounds(all, to, path),
@@ -72,7 +72,7 @@ class Fit {
 
   #anyOf(sent: JsonSchemaObject, choices: readonly JsonSchema[], path: string): Misfit[] {
     const types = typesOf(sent);
-    // Of each type by itself, because the choices are often one for each type.
+    // Each type is compared by itself, because there is often one choice for each.
     const parts = types === undefined ? [sent] : types.map((type) => ({ ...sent, type }));
     return parts.flatMap((part) => {
       const tried = choices.map((choice) => this.of(part, choice, path));
@@ -185,7 +185,7 @@ function isAny(schema: JsonSchema): boolean {
   return typeof schema === "object" && Object.keys(schema).every((name) => notes.has(name));
 }
 
-/** Keywords that allow no less. */
+/** Keywords that do not restrict values. */
 const notes = new Set(["title", "description", "default", "examples", "deprecated", "$comment"]);
 
 function branchesOf(schema: JsonSchemaObject): readonly JsonSchema[] | undefined {

@@ -1,3 +1,4 @@
+import { isRecord } from "../protocol/record.ts";
 import type { JsonSchema, JsonSchemaObject } from "./json-schema.ts";
 
 /** Called with each keyword that has an invalid value. */
@@ -42,7 +43,7 @@ export function readSchemaObject(schema: unknown, report?: ReportFault): JsonSch
 
 function inner(value: unknown, keyword: string, depth: number, report: ReportFault): JsonSchema {
   if (typeof value === "boolean") return value;
-  if (!isObject(value)) {
+  if (!isRecord(value)) {
     report(keyword);
     return {};
   }
@@ -74,7 +75,7 @@ function schemaMap(
   depth: number,
   report: ReportFault,
 ): Readonly<Record<string, JsonSchema>> | undefined {
-  if (!isObject(value)) {
+  if (!isRecord(value)) {
     report(keyword);
     return undefined;
   }
@@ -94,7 +95,7 @@ function texts(value: unknown, keyword: string, _: number, report: ReportFault):
 }
 
 function textLists(value: unknown, keyword: string, depth: number, report: ReportFault): unknown {
-  if (!isObject(value)) {
+  if (!isRecord(value)) {
     report(keyword);
     return undefined;
   }
@@ -113,8 +114,4 @@ function when(isRight: (value: unknown) => boolean): Read {
 
 function named(names: string, read: Read): [string, Read][] {
   return names.split(" ").map((name) => [name, read]);
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

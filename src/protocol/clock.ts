@@ -48,6 +48,27 @@ export function settledOrTimeout(clock: Clock, ms: number, done: Promise<unknown
   });
 }
 
+/** Waits, but not after the signal aborts. The wait keeps the process alive. */
+export function pause(
+  delayMs: number,
+  clock: Clock = systemClock,
+  signal?: AbortSignal,
+): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal?.aborted) {
+      resolve();
+      return;
+    }
+    const done = (): void => {
+      signal?.removeEventListener("abort", done);
+      timer.cancel();
+      resolve();
+    };
+    signal?.addEventListener("abort", done, { once: true });
+    const timer = clock.after(Math.min(delayMs, longestDelayMs), done, true);
+  });
+}
+
 /** A promise took longer than `withTimeout` allows. */
 export class LateError extends Error {
   override readonly name = "LateError";

@@ -34,7 +34,7 @@ export interface Context<Progress = unknown> {
   readonly incoming?: CallContext | undefined;
   /** This call as the link sees it on a client; undefined on a server. */
   readonly outgoing?: Outgoing | undefined;
-  /** What a protocol on top of JSON-RPC, such as MCP, tells those who observe the call. */
+  /** What a protocol on top of JSON-RPC, such as MCP, reports about the call to logs, metrics and traces. */
   readonly facts?: CallFacts | undefined;
 }
 

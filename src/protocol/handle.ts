@@ -85,7 +85,7 @@ export function composeAdmission(middleware: readonly Middleware[]): Admit | und
 export function composeDisclosure(middleware: readonly Middleware[]): Disclose | undefined {
   const rules = middleware.flatMap(({ disclose }) => disclose ?? []);
   if (rules.length === 0) return undefined;
-  return (error, context) => rules.reduceRight((told, rule) => rule(told, context), error);
+  return (error, context) => rules.reduceRight((shown, rule) => rule(shown, context), error);
 }
 
 /** Distinguishes a refusal from a principal. */

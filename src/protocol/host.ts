@@ -247,7 +247,7 @@ function safeAdmission(admit: Admit, log: Log): Admit {
     return { ...internalError, status: 500 };
   };
   return (transport) => {
-    const told = (verdict: Awaited<ReturnType<Admit>>): typeof verdict => {
+    const logged = (verdict: Awaited<ReturnType<Admit>>): typeof verdict => {
       if (isRefusal(verdict)) {
         const { reason = verdict.message } = verdict as ErrorObject & Undisclosed;
         const { kind, remoteAddress } = transport;
@@ -257,7 +257,7 @@ function safeAdmission(admit: Admit, log: Log): Admit {
     };
     try {
       const verdict = admit(transport);
-      return isThenable(verdict) ? verdict.then(told).then(undefined, failed) : told(verdict);
+      return isThenable(verdict) ? verdict.then(logged).then(undefined, failed) : logged(verdict);
     } catch (thrown) {
       return failed(thrown);
     }

@@ -31,12 +31,12 @@ export class ItemQueue {
     });
   }
 
-  /** The stream restarts over another connection, which needs new credit. `tell` runs when the reader gets there. */
-  restart(tell: () => void): void {
+  /** The stream restarts over another connection, which needs new credit. `report` runs when the reader gets there. */
+  restart(report: () => void): void {
     this.#give = undefined;
     this.#taken = 0;
     // No item is a function. If none waits, the reader may still be handling the last one.
-    this.#values.push(tell);
+    this.#values.push(report);
     this.#wake();
   }
 

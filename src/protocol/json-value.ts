@@ -27,7 +27,7 @@ type Omitted = undefined | symbol | ((...args: never[]) => unknown);
 type Keyed = ReadonlyMap<unknown, unknown> | ReadonlySet<unknown>;
 type Bytes = ArrayBuffer | ArrayBufferView;
 
-/** What JSON keeps as it is. Interfaces do not extend it, but most types do, and to compare is cheaper than to convert. */
+/** What JSON keeps as it is. Most types extend it (interfaces do not), and the compiler compares faster than it converts. */
 type Json = Scalar | readonly Json[] | { readonly [name: string]: Json };
 
 /** The same in params, where a missing member and an undefined one are equal. */
@@ -53,7 +53,7 @@ export type ReceivedMember<Value, V extends Values> = V extends "rich"
     ? Value
     : Parsed<Value>;
 
-/** `JSON.stringify` writes null where something must stand. */
+/** In arrays, `JSON.stringify` writes null for a value that it leaves out elsewhere. */
 type Element<Value> = unknown extends Value ? Value : Value extends Omitted ? null : Parsed<Value>;
 
 /** What `JSON.parse` makes of what `JSON.stringify` writes. */

@@ -58,9 +58,9 @@ const mostErrors = 16;
 const mostDetail = 8192;
 
 /** How a log describes an error: with its simple members, such as `code`, and its causes. */
-export function loggedError(error: Error, told = new Set<Error>()): unknown {
-  if (told.has(error) || told.size >= mostErrors) return `${error.name}: ${error.message}`;
-  told.add(error);
+export function loggedError(error: Error, seen = new Set<Error>()): unknown {
+  if (seen.has(error) || seen.size >= mostErrors) return `${error.name}: ${error.message}`;
+  seen.add(error);
   const { name, message, stack } = error;
   const entry: Record<string, unknown> = { type: name, message, stack };
   for (const key of Object.keys(error)) {
@@ -71,21 +71,21 @@ export function loggedError(error: Error, told = new Set<Error>()): unknown {
   }
   for (const key of ["data", "errors", "cause"]) {
     const value: unknown = Reflect.get(error, key);
-    if (value !== undefined) entry[key] = detail(value, told);
+    if (value !== undefined) entry[key] = detail(value, seen);
   }
   return entry;
 }
 
-function detail(value: unknown, told: Set<Error>): unknown {
+function detail(value: unknown, seen: Set<Error>): unknown {
   return Array.isArray(value)
-    ? firstOf(value).map((member) => short(member, told))
-    : short(value, told);
+    ? firstOf(value).map((member) => short(member, seen))
+    : short(value, seen);
 }
 
-function short(value: unknown, told: Set<Error>): unknown {
-  if (value instanceof Error) return loggedError(value, told);
+function short(value: unknown, seen: Set<Error>): unknown {
+  if (value instanceof Error) return loggedError(value, seen);
   if (typeof value !== "object" || value === null) return value;
-  const text = jsonOf(value, told) ?? "null";
+  const text = jsonOf(value, seen) ?? "null";
   // Parsed again, so that errors in it are not expanded again when the line is written.
   return text.length > mostDetail ? `${text.slice(0, mostDetail)}...` : JSON.parse(text);
 }
@@ -96,9 +96,9 @@ function firstOf(list: readonly unknown[]): readonly unknown[] {
 }
 
 /** JSON of any value, including errors; the reason if it cannot be serialized. */
-export function jsonOf(value: unknown, told?: Set<Error>): string | undefined {
+export function jsonOf(value: unknown, seen?: Set<Error>): string | undefined {
   const replacement = (_key: string, member: unknown): unknown => {
-    if (member instanceof Error) return loggedError(member, told);
+    if (member instanceof Error) return loggedError(member, seen);
     return typeof member === "bigint" ? `${member}` : member;
   };
   try {

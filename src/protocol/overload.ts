@@ -11,7 +11,7 @@ export interface OverloadOptions {
 
 /** One call in so many reads the clock. */
 const stride = 8;
-/** Fewer calls at a time are no queue, however slow the process is. */
+/** Fewer concurrent calls are not a queue, however slow the process is. */
 const crowd = 32;
 /** However long calls take, so many may run in a slice. */
 const fewest = 4;

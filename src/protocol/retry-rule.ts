@@ -1,4 +1,5 @@
-import { callFailureIn, ErrorCode, WireError, type WireErrorCode } from "./errors.ts";
+import { ErrorCode, WireError, type WireErrorCode } from "./errors.ts";
+import { callFailureIn } from "./failure-data.ts";
 
 /**
  * What a failure means for sending the call again:

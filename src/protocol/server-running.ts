@@ -65,7 +65,8 @@ export class ServerRunning extends Running {
 
   override leave(call: TimedCall): void {
     super.leave(call);
-    if (this.#idle.length > 0 && this.size === 0) for (const tell of this.#idle.splice(0)) tell();
+    if (this.#idle.length > 0 && this.size === 0)
+      for (const resolve of this.#idle.splice(0)) resolve();
   }
 
   /** Resolves when nothing is in progress. */

@@ -1,4 +1,4 @@
-/** Below these an address is never refused for its share. */
+/** A caller that uses less than these is never refused for its share. */
 const leastCalls = 100;
 const leastBytes = 1024 * 1024;
 /** Most callers without running calls that are remembered, so that most calls need no new share. */

@@ -1,4 +1,4 @@
-/** How a server behind a gateway does, as the gateway tells it and metrics count it. */
+/** The state of a server behind a gateway, as the gateway reports it and metrics count it. */
 export interface TargetState {
   readonly upstream: string;
   readonly target: string;

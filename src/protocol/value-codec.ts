@@ -41,7 +41,7 @@ export class ValueCodec {
   /** Undefined if JSON can express the value as it is. */
   encode(value: unknown): TypedJson | undefined {
     if (isJson(value)) return undefined;
-    // Taken away meanwhile, because a type of the user's may encode something itself.
+    // Unset meanwhile, because a value type of the user may call `encode` itself.
     const encoding = this.#spare ?? new Encoding(this.#forms, this.#own);
     this.#spare = undefined;
     const json = encoding.encode(value);
@@ -84,13 +84,13 @@ export class ValueCodec {
   }
 }
 
-/** JSON on its way to one value. */
+/** Decodes one value. */
 class Decoding {
   /** Every path begins with an empty step, so the value itself is replaced like any part of it. */
   readonly #root: Container;
   /** Copies of the arrays and objects that have rich values. */
   readonly #copies = new Set<unknown>();
-  /** The last path, what it led through, and where in the path each step of that ended: most paths differ in their end only. */
+  /** The last path, the containers that it led through, and where each step ended: most paths differ only in their end. */
   #last = "";
   #key = "";
   readonly #through: Container[] = [];
@@ -115,7 +115,7 @@ class Decoding {
     }
   }
 
-  /** Mostly the same as before. Then it is the same string, which V8 looks up faster than a new one. */
+  /** The key of the last step, usually the same as before. Then the old string is reused, which V8 looks up faster than a new one. */
   #lastKey(path: string): string {
     const start = path.lastIndexOf("/") + 1;
     const isSame = path.length - start === this.#key.length && path.endsWith(this.#key);
@@ -155,7 +155,7 @@ class Decoding {
   }
 }
 
-/** One value on its way to JSON. */
+/** Encodes one value. */
 class Encoding {
   #types: Record<string, string[]> | undefined;
   readonly #forms: ReadonlyMap<string, Form>;
@@ -164,7 +164,7 @@ class Encoding {
   readonly #around: object[] = [];
   /** The keys that lead to the current value. */
   readonly #keys: (string | number)[] = [];
-  /** The paths of the first keys, as far as they were needed: most paths differ in their end only. */
+  /** The paths of the first keys, as far as they were needed: most paths differ only in their end. */
   readonly #paths: (string | undefined)[] = [""];
   /** The path that was noted last. */
   #noted: string | undefined;
@@ -198,7 +198,7 @@ class Encoding {
   }
 
   #object(value: object): unknown {
-    // The most common of all, and nothing is nested in it.
+    // Dates are the most common rich values, and nothing is nested in them.
     if (value instanceof Date && this.#own.length === 0) return this.#typed("date", value);
     if (this.#around.includes(value)) throw new TypeError("a value contains itself");
     this.#around.push(value);
@@ -237,7 +237,7 @@ class Encoding {
     const depth = this.#keys.length;
     for (const key of Object.keys(object)) {
       const member = (object as Container)[key];
-      // JSON leaves out undefined members, and no peer takes a path through this name.
+      // JSON leaves out undefined members, and peers reject paths through `__proto__`.
       if (member === undefined || key === "__proto__") continue;
       const json = this.#member(depth, key, member);
       if (json === member) continue;
@@ -279,14 +279,14 @@ class Encoding {
   }
 }
 
-/** A member that the wire may name: its own, and no part of a decoded value. */
+/** The member that a path from the wire names; throws unless it is an own member. */
 function ownMember(at: Container, key: string): unknown {
   const isIndex = key !== "length" || !Array.isArray(at);
   must(isIndex && key !== "__proto__" && Object.hasOwn(at, key));
   return at[key];
 }
 
-/** Whether JSON can express a value, as far as that shows at once. */
+/** Whether JSON can express a value; false for objects, which are examined later. */
 function isJson(value: unknown): boolean {
   if (typeof value === "number") return Number.isFinite(value) && !Object.is(value, -0);
   return typeof value === "string" || typeof value === "boolean" || value === null;

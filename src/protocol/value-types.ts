@@ -105,7 +105,7 @@ export function builtInOf(value: object): string | undefined {
   return value instanceof ArrayBuffer ? "buffer" : undefined;
 }
 
-/** The codec tells where and what for. */
+/** The codec adds the path and the type to the error. */
 export function must(isRight: boolean): void {
   if (!isRight) throw new TypeError("wrong form");
 }
@@ -119,7 +119,7 @@ const dayMs = 86_400_000;
 let lastDay = Number.NaN;
 let dayText = "";
 
-/** The same as `toISOString`, of which the day takes most of the time, and dates often share it. */
+/** The same as `toISOString`. That spends most of its time on the day, which is cached because many dates share it. */
 function isoText(date: Date): string {
   const ms = date.getTime();
   const time = ((ms % dayMs) + dayMs) % dayMs;
@@ -163,7 +163,7 @@ function usualTime(text: string): number | undefined {
   return Date.UTC(year, month - 1, day, hour, minute, second, ms);
 }
 
-/** The number that two digits are. */
+/** Reads two digits as a number. */
 function digits(text: string, at: number): number {
   return (text.charCodeAt(at) - zero) * 10 + text.charCodeAt(at + 1) - zero;
 }

@@ -74,23 +74,23 @@ export class Watches implements Required<Omit<Watch, "untimed">> {
   }
 
   stream(context: Context, change: 1 | -1): void {
-    this.#tell((watch) => watch.stream?.(context, change));
+    this.#notify((watch) => watch.stream?.(context, change));
   }
 
   item(context: Context): void {
-    this.#tell((watch) => watch.item?.(context));
+    this.#notify((watch) => watch.item?.(context));
   }
 
   connection(transport: string, change: 1 | -1): void {
-    this.#tell((watch) => watch.connection?.(transport, change));
+    this.#notify((watch) => watch.connection?.(transport, change));
   }
 
   queue(change: number): void {
-    this.#tell((watch) => watch.queue?.(change));
+    this.#notify((watch) => watch.queue?.(change));
   }
 
   refused(transport: string, status: number): void {
-    this.#tell((watch) => watch.refused?.(transport, status));
+    this.#notify((watch) => watch.refused?.(transport, status));
   }
 
   callBack(request: Request, send: Send): Promise<Reply | undefined> {
@@ -105,10 +105,10 @@ export class Watches implements Required<Omit<Watch, "untimed">> {
     }
   }
 
-  #tell(tell: (watch: Watch) => void): void {
+  #notify(report: (watch: Watch) => void): void {
     for (const watch of this.#all) {
       try {
-        tell(watch);
+        report(watch);
       } catch (thrown) {
         this.#report(thrown);
       }

@@ -1,3 +1,4 @@
+import { base64Url } from "../protocol/base64.ts";
 import { type Clock, systemClock } from "../protocol/clock.ts";
 import type { Context } from "../protocol/context.ts";
 import { RpcError } from "../protocol/errors.ts";
@@ -86,7 +87,7 @@ export class WebSocketTickets implements Credential {
     if (this.#tickets.size >= maxTickets || held >= maxPerPrincipal) {
       throw errorOf(overloaded("too many tickets are out"));
     }
-    const ticket = base64url(crypto.getRandomValues(new Uint8Array(32)));
+    const ticket = base64Url(crypto.getRandomValues(new Uint8Array(32)));
     this.#tickets.set(ticket, { principal, expiresAt: clock.elapsed() + validMs });
     this.#held.set(principal.id, held + 1);
     return ticket;
@@ -127,9 +128,4 @@ function errorOf({ code, message, status, headers }: Refusal): RpcError {
     ...(status === undefined ? undefined : { status }),
     ...(headers === undefined ? undefined : { headers }),
   });
-}
-
-function base64url(bytes: Uint8Array): string {
-  const text = btoa(String.fromCharCode(...bytes));
-  return text.replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
 }

@@ -10,11 +10,11 @@ import { NodeMessage } from "../http/node-message.ts";
 export interface FastPathSettings {
   /** The event with which Node begins to read a connection. */
   readonly event: "connection" | "secureConnection";
-  /** Interval in which silent clients are looked for. */
+  /** How often to look for silent clients. */
   readonly checkIntervalMs: number;
   /** What answers requests to this target; undefined if Node has to. */
   readonly endpointAt: (target: string) => FastEndpoint | undefined;
-  /** Whether this connection may have requests at all. */
+  /** Whether all requests of this connection are refused, because there are too many connections. */
   readonly isRefused: (socket: Duplex) => boolean;
 }
 
@@ -28,7 +28,7 @@ export class FastPath implements FastHost {
   /** What Node does with a new connection. */
   readonly #serve: (socket: Duplex) => void;
   readonly #open = new Set<FastConnection>();
-  /** Connections that were here before: one whose upgrade is ignored is emitted a second time. */
+  /** Connections that were seen before: one whose upgrade is ignored is emitted a second time. */
   readonly #known = new WeakSet<Duplex>();
   #isStopped = false;
   /** The call of the connection that Node is about to read. */
@@ -42,7 +42,7 @@ export class FastPath implements FastHost {
     this.replies = new Replies(() => server.keepAliveTimeout);
   }
 
-  /** Undefined where the server does not read sockets itself, as in other runtimes, or is traced by a patch of it. */
+  /** Undefined where the server does not read sockets itself, as in other runtimes, or a tracing tool has patched it. */
   static before(server: Server, settings: FastPathSettings): FastPath | undefined {
     const [listener] = server.listeners(settings.event);
     if (listener === undefined || server.emit !== EventEmitter.prototype.emit) return undefined;
@@ -53,7 +53,7 @@ export class FastPath implements FastHost {
     return path;
   }
 
-  /** Gives all connections to Node, now and from now on. */
+  /** Gives all open and future connections to Node. */
   stop(): void {
     this.#isStopped = true;
     for (const connection of [...this.#open]) connection.leave();
@@ -66,7 +66,7 @@ export class FastPath implements FastHost {
     if (message === undefined || endpoint === undefined) return false;
     this.#leaving = undefined;
     message.adopt(new NodeMessage(request, response, endpoint.rules.limits));
-    // The call has the body, and Node reads no further request before it is gone.
+    // The call already has the body, but Node reads no further request until this one is consumed.
     request.resume();
     return true;
   }
@@ -127,7 +127,7 @@ export class FastPath implements FastHost {
 
   #isFor(socket: Duplex): boolean {
     const { timeout, maxHeadersCount, maxRequestsPerSocket } = this.#server;
-    // Settings of Node's that only Node applies.
+    // Settings that only Node's own server applies.
     const isSet = timeout > 0 || maxHeadersCount !== null || Number(maxRequestsPerSocket) > 0;
     return !this.#isStopped && !isSet && !this.#settings.isRefused(socket);
   }

@@ -2,6 +2,17 @@ import { type ServerResponse, STATUS_CODES } from "node:http";
 import type { Duplex } from "node:stream";
 import { badRequest, bodyTimeout, headersTooLarge, type Refusal } from "../http/refusal.ts";
 
+/** Sends a refusal, or the answer to a probe, as a response. */
+export function respond(response: ServerResponse, { status, body, headers }: Refusal): void {
+  response.writeHead(status, {
+    "Content-Type": "application/json",
+    "Content-Length": Buffer.byteLength(body),
+    ...headers,
+    ...(status === 503 ? { Connection: "close" } : undefined),
+  });
+  response.end(body);
+}
+
 /** Answers on a socket that has no response object, and closes it. */
 export function writeRefusal(socket: Duplex, refusal: Refusal): void {
   socket.once("finish", () => socket.destroy());

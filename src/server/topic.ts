@@ -1,5 +1,6 @@
 import type { Context } from "../protocol/context.ts";
-import { type CallFailure, ErrorCode, RpcError } from "../protocol/errors.ts";
+import { ErrorCode, RpcError } from "../protocol/errors.ts";
+import type { CallFailure } from "../protocol/failure-data.ts";
 import { limitOf } from "../protocol/limits.ts";
 
 export interface TopicOptions {

@@ -4,7 +4,7 @@ import type { Methods } from "../server/method.ts";
 import { createServer, type ServerOptions } from "../server/server.ts";
 
 export interface TestClientOptions extends DirectCaller, ServerOptions {
-  /** Options of the client; those of the server, such as `use` and `clock`, stand beside this. @default the clock of the server */
+  /** Options of the client; those of the server, such as `use` and `clock`, are beside this one. @default the clock of the server */
   readonly client?: ClientOptions;
 }
 

@@ -1,6 +1,6 @@
 import { message, type Sketch, schemeOf, variableOf } from "./sketch.ts";
 
-/** For a shell; streams arrive as events. */
+/** The call as a curl command; streams arrive as events. */
 export function curl(sketch: Sketch): string {
   const lines = [
     `curl ${sketch.isStream ? "-N " : ""}${quoted(sketch.address.replace(/^ws/, "http"))}`,

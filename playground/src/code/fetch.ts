@@ -1,6 +1,6 @@
 import { literal, message, type Sketch, schemeOf, variableOf } from "./sketch.ts";
 
-/** With nothing but what browsers and Node have. */
+/** The call with `fetch`, which browsers and Node have. */
 export function fetchCode(sketch: Sketch): string {
   const headers = [
     `    "content-type": "application/json",`,

@@ -5,7 +5,7 @@ import { raw } from "./raw.ts";
 import type { Sketch } from "./sketch.ts";
 import { typescript } from "./typescript.ts";
 
-/** The ways in which a call is written down. */
+/** The languages in which the page shows a call. */
 export const languages: readonly {
   readonly name: string;
   readonly write: (sketch: Sketch) => string;

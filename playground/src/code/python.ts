@@ -1,6 +1,6 @@
 import { message, type Sketch, schemeOf, variableOf } from "./sketch.ts";
 
-/** With the standard library of Python 3. */
+/** The call with the standard library of Python 3. */
 export function python(sketch: Sketch): string {
   const headers = [
     `        "content-type": "application/json",`,

@@ -1,7 +1,7 @@
 import type { ParamsValue } from "../schema/params.ts";
 import type { TransportName, VersionName } from "../state/settings.ts";
 
-/** The call at hand, as the programs below need to know it. */
+/** What the generated programs need to know about the current call. */
 export interface Sketch {
   readonly address: string;
   readonly transport: TransportName;
@@ -26,12 +26,12 @@ export function variableOf(header: string): string {
     : header.toUpperCase().replace(/[^A-Z0-9]+/g, "_");
 }
 
-/** What comes before the secret in the value of a header. */
+/** The part of a header value before the secret. */
 export function schemeOf(header: string): string {
   return header.toLowerCase() === "authorization" ? "Bearer " : "";
 }
 
-/** A value as JavaScript writes it, over several lines where it would be long. */
+/** A value as a JavaScript literal, on several lines if it is long. */
 export function literal(value: unknown, indent = ""): string {
   if (Array.isArray(value)) {
     return bracketed(

@@ -7,7 +7,7 @@ const links: Readonly<Record<TransportName, readonly [name: string, entry: strin
   sse: ["sseLink", "callwire/sse"],
 };
 
-/** With callwire's own client. */
+/** The call with callwire's client. */
 export function typescript(sketch: Sketch): string {
   const { address, method, params, headerNames } = sketch;
   const [link, entry] = links[sketch.transport];

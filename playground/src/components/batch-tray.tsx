@@ -4,7 +4,7 @@ import { Icon } from "./icon.tsx";
 import { useInSight } from "./in-sight.ts";
 import { plural } from "./units.ts";
 
-/** Calls that are gathered, to be sent as one message. */
+/** Calls that are collected to be sent as one message. */
 export function BatchTray() {
   const list = entries.value;
   const section = useInSight<HTMLElement>(String(list.length));

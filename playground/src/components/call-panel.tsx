@@ -15,7 +15,7 @@ import { ParamsForm } from "./params-form.tsx";
 import { Segmented } from "./segmented.tsx";
 import { Welcome } from "./welcome.tsx";
 
-/** The method at hand: what it is, its params, and what became of the call. */
+/** The chosen method: its description, its params, and the outcome of the call. */
 export function CallPanel() {
   const method = selectedMethod.value;
   return (
@@ -46,7 +46,7 @@ function MethodHead({ method }: { readonly method: OpenrpcMethod }) {
         {isStream(method) ? <span class="mark stream">stream</span> : null}
         {method.deprecated === true ? <span class="mark old">deprecated</span> : null}
         {method["x-idempotent"] === true ? (
-          <span class="mark" title="Running it twice has the same effect as once">
+          <span class="mark" title="Calling it twice has the same effect as calling it once">
             safe to repeat
           </span>
         ) : null}
@@ -122,7 +122,7 @@ function Try({ method }: { readonly method: OpenrpcMethod }) {
           title={
             isStream(method)
               ? "Streams are started on their own"
-              : "Gather calls and send them as one message"
+              : "Collect calls and send them as one message"
           }
           onClick={() => add()}
         >
@@ -134,7 +134,7 @@ function Try({ method }: { readonly method: OpenrpcMethod }) {
   );
 }
 
-/** Faults that no field shows. */
+/** Faults that belong to no field. */
 function Faults() {
   const { value: parsed } = draft.parsed;
   if ("fault" in parsed) return <p class="fault">{parsed.fault}</p>;

@@ -8,7 +8,7 @@ import { CopyButton } from "./copy-button.tsx";
 import { Scrollable } from "./scrollable.tsx";
 import { Segmented } from "./segmented.tsx";
 
-/** The same call for other programs. */
+/** The current call as code for other programs. */
 export function CodePanel() {
   const chosen = useSignal("curl");
   const method = selectedMethod.value;

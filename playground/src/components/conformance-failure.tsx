@@ -1,6 +1,6 @@
 import type { ConformanceResult } from "callwire/testing";
 
-/** One case that failed: what the specification says, what was sent and what came. */
+/** A failed case: what the specification requires, what was sent, and what was received. */
 export function ConformanceFailure({ result }: { readonly result: ConformanceResult }) {
   const { case: each, reason, exchanges } = result;
   const last = exchanges.at(-1);

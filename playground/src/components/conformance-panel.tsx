@@ -108,7 +108,7 @@ interface CellProps {
   readonly level: ConformanceLevel;
 }
 
-/** How many of those that ran passed; browsers cannot send everything. */
+/** How many of the cases that ran have passed; browsers cannot send all of them. */
 function Cell({ results, level }: CellProps) {
   const own = results.filter(({ case: each }) => each.level === level);
   const skipped = own.filter(({ outcome }) => outcome === "skipped").length;
@@ -126,7 +126,7 @@ function Cell({ results, level }: CellProps) {
   );
 }
 
-/** Other servers call these by other names. */
+/** Other servers have other names for these methods. */
 function Fixtures() {
   const given = fixtures.value;
   return (

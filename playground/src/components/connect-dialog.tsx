@@ -7,7 +7,7 @@ import { CredentialFields } from "./credential-fields.tsx";
 import { Icon } from "./icon.tsx";
 import { Segmented } from "./segmented.tsx";
 
-/** Where calls go and what goes with them. Secrets stay in the memory of the page. */
+/** The endpoint, and what is sent with each call. Secrets stay in the memory of the page. */
 export function ConnectDialog() {
   const dialog = useRef<HTMLDialogElement>(null);
   const isOpen = isConnectOpen.value;

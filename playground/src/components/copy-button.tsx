@@ -9,7 +9,7 @@ interface CopyButtonProps {
   readonly wide?: boolean;
 }
 
-/** Copies a text, and says so for a moment. */
+/** Copies a text, and briefly confirms it. */
 export function CopyButton({ text, label, icon = "copy", wide = false }: CopyButtonProps) {
   const [copied, setCopied] = useState(false);
   useEffect(() => {

@@ -1,7 +1,7 @@
 import { useId } from "preact/hooks";
 import { bearer, headerLines, headers, transport } from "../state/settings.ts";
 
-/** What shows the server who calls. It stays in the memory of the page. */
+/** Credentials of the caller. They stay in the memory of the page. */
 export function CredentialFields() {
   const id = useId();
   const { faulty, given } = headers.value;
@@ -41,7 +41,7 @@ export function CredentialFields() {
         <div class="field-notes" id={`${id}-about`}>
           {faulty.map((line) => (
             <span key={line} class="fault">
-              “{line}” is no header; write it as name: value
+              “{line}” is not a header; write it as name: value
             </span>
           ))}
           {transport.value === "websocket" && Object.keys(given).length > 0 ? (

@@ -4,7 +4,7 @@ import { isConnectOpen } from "../state/view.ts";
 import { CredentialFields } from "./credential-fields.tsx";
 import { Icon } from "./icon.tsx";
 
-/** Stands where a method will be, while the server wants to know who calls. */
+/** Shown in place of a method while the server requires credentials. */
 export function AskCredentials() {
   return (
     <form
@@ -34,7 +34,7 @@ export function AskCredentials() {
   );
 }
 
-/** Leads to the fields from elsewhere on the page. */
+/** Opens the credential fields from elsewhere on the page. */
 export function CredentialsButton() {
   return (
     <button

@@ -4,7 +4,7 @@ import { forgetHistory, past } from "../state/history.ts";
 import { pane } from "../state/view.ts";
 import { duration, timeOfDay } from "./units.ts";
 
-/** Calls that were made before, to make again. */
+/** Earlier calls, which can be repeated. */
 export function HistoryPanel() {
   const list = past.value;
   if (list.length === 0) {

@@ -1,7 +1,7 @@
 import type { RefObject } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 
-/** Brings an element into sight whenever something about it changes, though not when the page opens. */
+/** Scrolls an element into view when something about it changes, but not when the page opens. */
 export function useInSight<T extends Element>(what: string): RefObject<T | null> {
   const element = useRef<T>(null);
   const before = useRef(what);

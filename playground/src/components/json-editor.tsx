@@ -3,7 +3,7 @@ import { useEffect, useRef } from "preact/hooks";
 import { createEditor, type Editor } from "../editor/editor.ts";
 import * as draft from "../state/draft.ts";
 
-/** The params as JSON. It lives in a shadow root, where its styles need no exception of the policy. */
+/** The params as JSON. It is in a shadow root, because there its styles need no exception to the content security policy. */
 export function JsonEditor() {
   const host = useRef<HTMLDivElement>(null);
   const editor = useRef<Editor | undefined>(undefined);

@@ -5,9 +5,9 @@ import { Scrollable } from "./scrollable.tsx";
 const token =
   /("(?:\\.|[^"\\])*")(\s*:)?|\b(true|false|null)\b|(-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)/g;
 
-/** Longer texts are shown without colours, so that the page stays quick. */
+/** Longer text is shown without colours, so that the page stays fast. */
 const mostColoured = 50_000;
-/** What is shown at all; the whole can be copied. */
+/** Most characters that are shown; copying gives all of them. */
 const mostShown = 200_000;
 
 /** A value as JSON, coloured; every part of it is text. */

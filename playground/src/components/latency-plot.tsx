@@ -7,7 +7,7 @@ const height = 140;
 const left = 46;
 const bottom = 8;
 const top = 10;
-/** Dots in sight; more would be one on the other. */
+/** Most dots; more would overlap. */
 const mostDots = 200;
 
 /** Latency of the last calls, the newest on the right. */

@@ -1,6 +1,6 @@
 import { type MarkdownBlock, type MarkdownSpan, readMarkdown } from "callwire/openrpc";
 
-/** A description of the server; the safe part of Markdown, and everything else as text. */
+/** A description from the server: the safe part of Markdown, and everything else as text. */
 export function Markdown({ text = "" }: { readonly text?: string | undefined }) {
   return (
     <>

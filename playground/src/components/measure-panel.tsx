@@ -7,7 +7,7 @@ import { duration } from "./units.ts";
 
 const most = 10_000;
 
-/** How long the method at hand takes, and how often it answers. */
+/** Latency and rate of the chosen method. */
 export function MeasurePanel() {
   const times = useSignal(100);
   const atOnce = useSignal(1);

@@ -10,11 +10,11 @@ import { CredentialsButton } from "./credentials.tsx";
 import { Icon } from "./icon.tsx";
 import { plural } from "./units.ts";
 
-/** What the server offers, in the groups that the names spell. */
+/** The methods of the server, grouped by the first part of their names. */
 export function MethodsPanel() {
   const list = useRef<HTMLDivElement>(null);
   const typed = search.value.trim();
-  /** Arrow keys, Home and End walk through the methods, of which only one is a tab stop. */
+  /** Arrow keys, Home and End move through the methods, of which only one is a tab stop. */
   const walk = (event: KeyboardEvent): void => {
     const buttons = [...(list.current?.querySelectorAll<HTMLButtonElement>("button.method") ?? [])];
     const at = buttons.indexOf(document.activeElement as HTMLButtonElement);

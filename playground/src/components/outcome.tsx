@@ -11,7 +11,7 @@ import { JsonView } from "./json-view.tsx";
 import { StreamItems } from "./stream-items.tsx";
 import { duration, plural } from "./units.ts";
 
-/** What became of the call. */
+/** The outcome of the call. */
 export function Outcome({ method }: { readonly method: OpenrpcMethod }) {
   const made = run.value;
   const section = useInSight<HTMLElement>(`${made?.number} ${made?.state}`);
@@ -59,7 +59,7 @@ function headline({ kind, state, failure }: Run): string {
   return kind === "stream" ? "Stream ended" : "Result";
 }
 
-/** Teaches the protocol in a sentence, with the keys to press. */
+/** Explains in one sentence what to do, with the keys to press. */
 function FirstSteps({ method }: { readonly method: OpenrpcMethod }) {
   return (
     <section class="card outcome empty" aria-label="Outcome">
@@ -94,7 +94,7 @@ function FailureView({ failure }: { readonly failure: Failure }) {
   );
 }
 
-/** Reports have no fixed form: a share, a percentage, so many of so many, or anything. */
+/** Progress has no fixed form: a fraction, a percentage, a count and a total, or anything else. */
 function Progress({ value }: { readonly value: unknown }) {
   const share = shareOf(value);
   return (

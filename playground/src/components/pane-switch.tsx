@@ -6,7 +6,7 @@ const labels: Readonly<Record<Pane, string>> = {
   tools: "Wire",
 };
 
-/** On narrow screens: which of the panels is in sight. */
+/** Chooses the visible panel on narrow screens. */
 export function PaneSwitch() {
   return (
     <nav class="panes" aria-label="Panels">

@@ -8,7 +8,7 @@ const bottom = 8;
 const top = 10;
 const bars = 40;
 
-/** How many calls a second were answered, over the time of the last calls. */
+/** Replies per second over the time of the last calls. */
 export function RatePlot({ samples }: { readonly samples: readonly Sample[] }) {
   const first = samples[0]?.at ?? 0;
   const span = Math.max((samples.at(-1)?.at ?? 0) - first, 1);

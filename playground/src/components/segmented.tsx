@@ -1,5 +1,5 @@
 interface SegmentedProps<T extends string> {
-  /** What is chosen here, for those who cannot see it. */
+  /** Describes the choice for screen readers. */
   readonly label: string;
   readonly options: readonly {
     readonly value: T;
@@ -10,7 +10,7 @@ interface SegmentedProps<T extends string> {
   readonly onChange: (value: T) => void;
 }
 
-/** A choice of few, all in sight. */
+/** A choice between a few options, all of them visible. */
 export function Segmented<T extends string>({
   label,
   options,

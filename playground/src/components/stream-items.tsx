@@ -2,10 +2,10 @@ import { useLayoutEffect, useRef } from "preact/hooks";
 import type { Run } from "../state/calls.ts";
 import { Scrollable } from "./scrollable.tsx";
 
-/** The most of a text that flows together; it is laid out anew with each piece. */
+/** Most characters of joined text, because its layout is computed again for each piece. */
 const mostFlowing = 100_000;
 
-/** Items of a stream as they arrive; pieces of text flow together as a text. */
+/** Items of a stream as they arrive; strings are joined to one text. */
 export function StreamItems({ run }: { readonly run: Run }) {
   const box = useRef<HTMLElement>(null);
   const follows = useRef(true);

@@ -16,7 +16,7 @@ const panels: Readonly<
   conformance: { label: "Conformance", view: () => <ConformancePanel /> },
 };
 
-/** What stands beside the method: the wire, code, measurements, history, conformance. */
+/** The panel beside the method: messages, code, measurements, history, conformance. */
 export function ToolsPanel() {
   const chosen = tool.value;
   const move = (event: KeyboardEvent): void => {

@@ -12,7 +12,7 @@ export function size(bytes: number): string {
     : `${(bytes / 1_000_000).toFixed(1)} MB`;
 }
 
-/** `14:03:27.125`, as the clock of this place has it. */
+/** `14:03:27.125`, in local time. */
 export function timeOfDay(at: number): string {
   const date = new Date(at);
   const two = (n: number): string => String(n).padStart(2, "0");

@@ -5,7 +5,7 @@ import { Icon } from "./icon.tsx";
 import { JsonText } from "./json-view.tsx";
 import { size, timeOfDay } from "./units.ts";
 
-/** One message, for reading. */
+/** One message in full. */
 export function WireDetail() {
   const message = messageAt(selected.value);
   if (message === undefined) return null;

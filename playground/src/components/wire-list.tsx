@@ -5,7 +5,7 @@ import { revision, selected, shown, type WireMessage } from "../state/wire.ts";
 import { Icon } from "./icon.tsx";
 import { duration, size, timeOfDay } from "./units.ts";
 
-/** As the style sheet has it; only rows in sight exist, so all must be as high. */
+/** The same as in the style sheet. Only visible rows are rendered, so all rows must have this height. */
 const rowHeight = 30;
 const spare = 8;
 
@@ -23,9 +23,9 @@ const kindLabels: Readonly<Record<Kind, string>> = {
   other: "other",
 };
 
-/** The messages as rows, the newest last. It follows them unless somebody scrolled up. */
+/** The messages as rows, the newest last. The list follows new messages unless the user has scrolled up. */
 export function WireList({ isPaused }: { readonly isPaused: boolean }) {
-  // The list of messages grows in place, so that its identity tells nothing.
+  // The array of messages is changed in place, so comparing it would not show changes.
   revision.value;
   const messages = shown();
   const box = useRef<HTMLDivElement>(null);
@@ -113,7 +113,7 @@ function Row({ message, position, count }: RowProps) {
   const { number, at, direction, kind, label, id, gist, bytes, durationMs, transport } = message;
   const isChosen = selected.value === number;
   return (
-    // biome-ignore lint/a11y/useKeyWithClickEvents: the list itself hears the keys.
+    // biome-ignore lint/a11y/useKeyWithClickEvents: the list itself handles the keys.
     <div
       id={`message-${number}`}
       class={`wire-row ${direction} kind-${kind}`}
@@ -122,7 +122,7 @@ function Row({ message, position, count }: RowProps) {
       aria-selected={isChosen}
       aria-posinset={position}
       aria-setsize={count}
-      title={`${timeOfDay(at)} over ${transportLabels[transport]}; choose it to read the whole of it`}
+      title={`${timeOfDay(at)} over ${transportLabels[transport]}; choose it to read all of it`}
       onClick={() => {
         selected.value = isChosen ? undefined : number;
       }}

@@ -5,7 +5,7 @@ import { plural } from "./units.ts";
 import { WireDetail } from "./wire-detail.tsx";
 import { WireList } from "./wire-list.tsx";
 
-/** Every message both ways, as it travelled. */
+/** All messages in both directions, as they were sent. */
 export function WireView() {
   wire.revision.value;
   const messages = wire.shown();
@@ -52,7 +52,7 @@ export function WireView() {
       {messages.length === 0 ? (
         <p class="note empty">
           {wire.filter.value === ""
-            ? "Each message appears here as it travels: what you send, what the server answers, and what it says on its own."
+            ? "Each message appears here: your requests, the replies of the server, and its notifications."
             : "No message matches."}
         </p>
       ) : (

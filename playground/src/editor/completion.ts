@@ -11,7 +11,7 @@ import * as draft from "../state/draft.ts";
 import { components } from "../state/session.ts";
 import { nameOf, pathTo, type SyntaxNode } from "./ranges.ts";
 
-/** Offers the members of objects and the values that the schema lists. */
+/** Suggests the members of objects and the values that the schema lists. */
 export function completeFromSchema(context: CompletionContext): CompletionResult | null {
   const { state, pos } = context;
   const node = syntaxTree(state).resolveInner(pos, -1);

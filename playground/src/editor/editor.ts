@@ -16,13 +16,13 @@ import { colours, look } from "./look.ts";
 import { rangeOf } from "./ranges.ts";
 
 export interface Editor {
-  /** Shows a text that came from elsewhere. */
+  /** Shows text that was changed outside of the editor. */
   show(text: string): void;
   mark(faults: readonly Fault[]): void;
   close(): void;
 }
 
-/** An editor for the params. Tab leaves it, so that the keyboard is not caught. */
+/** An editor for the params. Tab leaves it, so that keyboard users are not trapped. */
 export function createEditor(
   root: ShadowRoot,
   text: string,
@@ -74,7 +74,7 @@ export function createEditor(
         severity: "warning",
         message: `${fault.path.join(".")} ${fault.message}`.trim(),
       }));
-      // While the text is no JSON, the parser's own mark stays.
+      // While the text is not JSON, the parser's own mark stays.
       if (parseFaults(view).length === 0) view.dispatch(setDiagnostics(view.state, diagnostics));
     },
     close: () => view.destroy(),
@@ -95,7 +95,7 @@ const typeOverSelection = EditorView.domEventHandlers({
 
 const parse = jsonParseLinter();
 
-/** An empty text means no params, and is no fault. */
+/** Empty text means no params, and is not a fault. */
 function parseFaults(view: EditorView): Diagnostic[] {
   return view.state.doc.toString().trim() === "" ? [] : parse(view);
 }

@@ -4,7 +4,7 @@ import type { Path } from "../schema/path.ts";
 
 export type SyntaxNode = ReturnType<typeof syntaxTree>["topNode"];
 
-/** Where a value stands in the text, or the nearest one around it. */
+/** The range of a value in the text, or of the nearest value around it. */
 export function rangeOf(state: EditorState, path: Path): { from: number; to: number } {
   let node: SyntaxNode | null = syntaxTree(state).topNode.firstChild;
   for (const step of path) {
@@ -14,7 +14,7 @@ export function rangeOf(state: EditorState, path: Path): { from: number; to: num
   }
   const from = node?.from ?? 0;
   const to = node?.to ?? state.doc.length;
-  // A container is marked at its first line, not over its whole length.
+  // An object or array is marked on its first line only.
   return { from, to: Math.min(to, Math.max(from, state.doc.lineAt(from).to)) };
 }
 
@@ -38,7 +38,7 @@ function childAt(
   return undefined;
 }
 
-/** The places from the root to a node, as a path of names and numbers. */
+/** The path from the root to a node, as names and indexes. */
 export function pathTo(state: EditorState, node: SyntaxNode | null): Path {
   const steps: (string | number)[] = [];
   for (let inner = node; inner !== null; inner = inner.parent) {

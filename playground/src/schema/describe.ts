@@ -2,7 +2,7 @@ import type { JsonSchema } from "callwire/openrpc";
 import { Patience } from "./patience.ts";
 import { type Components, choicesOf, isObject, resolved, typesOf, variantsOf } from "./resolve.ts";
 
-/** A type in a few words, as TypeScript would have it: `"a" | "b"`, `number[]`, `{ x, y? }`. */
+/** A short form of a type, as in TypeScript: `"a" | "b"`, `number[]`, `{ x, y? }`. */
 export function typeText(
   schema: JsonSchema | undefined,
   components: Components,

@@ -2,7 +2,7 @@ import type { JsonSchema, JsonSchemaObject, OpenrpcExample, OpenrpcMethod } from
 import { type Components, isObject, resolved } from "./resolve.ts";
 import { sampleOf } from "./sample.ts";
 
-/** Params travel as an object, as a list, or not at all. */
+/** Params are sent as an object, as an array, or not at all. */
 export type ParamsValue = { readonly [name: string]: unknown } | readonly unknown[] | undefined;
 
 export type ParamsForm = "named" | "positional";
@@ -39,7 +39,7 @@ function listSchema(whole: JsonSchema, components: Components): JsonSchemaObject
   return known.type === "array" ? known : { type: "array" };
 }
 
-/** Which forms a method takes; a list of unknown length has no names. */
+/** Which forms a method accepts; an array of unknown length has no names. */
 export function formsOf(method: OpenrpcMethod): readonly ParamsForm[] {
   if (method.paramStructure === "by-name") return ["named"];
   if (method.paramStructure === "by-position") return ["positional"];
@@ -51,7 +51,7 @@ export function formOf(value: ParamsValue): ParamsForm | undefined {
   return Array.isArray(value) ? "positional" : "named";
 }
 
-/** The same params in the other form; members that have no place are lost. */
+/** The same params in the other form; members without a position are lost. */
 export function converted(value: ParamsValue, to: ParamsForm, method: OpenrpcMethod): ParamsValue {
   const names = method.params.map(({ name }) => name);
   if (value === undefined || formOf(value) === to) return value;
@@ -66,7 +66,7 @@ export function converted(value: ParamsValue, to: ParamsForm, method: OpenrpcMet
   return names.slice(0, last + 1).map((name) => members[name] ?? null);
 }
 
-/** What an example sends. */
+/** The params of an example. */
 export function exampleParams(method: OpenrpcMethod, example: OpenrpcExample): ParamsValue {
   const listed = example["x-params"];
   if (listed !== undefined) return listed;
@@ -76,7 +76,7 @@ export function exampleParams(method: OpenrpcMethod, example: OpenrpcExample): P
     : Object.fromEntries(example.params.map(({ name, value }) => [name, value]));
 }
 
-/** Params to begin with: those of the first example, or empty ones of the right shape. */
+/** Initial params: those of the first example, or empty ones of the right shape. */
 export function firstParams(method: OpenrpcMethod, components: Components): ParamsValue {
   const [example] = method.examples ?? [];
   const given = example === undefined ? undefined : exampleParams(method, example);

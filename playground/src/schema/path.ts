@@ -13,7 +13,7 @@ export function valueAt(value: unknown, path: Path): unknown {
   return found;
 }
 
-/** The value with another one at a path; undefined takes the member away. */
+/** The value with another one at a path; undefined removes the member. */
 export function withValueAt(value: unknown, [step, ...rest]: Path, inner: unknown): unknown {
   if (step === undefined) return inner;
   const next = withValueAt(

@@ -1,4 +1,4 @@
-/** How much of a schema is looked at: a short document can spell more alternatives than a page can try. */
+/** Limits how much of a schema is examined: a short document can describe more alternatives than a page can try. */
 export class Patience {
   #steps: number;
 
@@ -6,7 +6,7 @@ export class Patience {
     this.#steps = steps;
   }
 
-  /** Takes one step, or says that there were enough. */
+  /** Counts one step; true if there were too many. */
   isOver(): boolean {
     return this.#steps-- <= 0;
   }

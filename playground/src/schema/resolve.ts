@@ -1,12 +1,12 @@
 import { componentOf, type JsonSchema, type JsonSchemaObject } from "callwire/openrpc";
 
-/** The schemas that references of a document lead to. */
+/** The schemas that references of a document point to. */
 export type Components = Readonly<Record<string, JsonSchema>>;
 
 /** Longest chain of references that is followed; a circle has no end. */
 const longestChain = 16;
 
-/** Follows references to the schema itself; `true` and what leads nowhere are open to anything. */
+/** Follows references to the schema itself; `true` and dead references allow anything. */
 export function resolved(schema: JsonSchema | undefined, components: Components): JsonSchemaObject {
   let found: unknown = schema;
   for (let i = 0; i < longestChain; i++) {
@@ -37,19 +37,19 @@ export function isObject(value: unknown): value is { readonly [name: string]: un
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** The alternatives of a union; undefined where there is none. */
+/** The alternatives of a union; undefined if the schema is not one. */
 export function variantsOf(schema: JsonSchemaObject): readonly JsonSchema[] | undefined {
   const variants = schema.anyOf ?? schema.oneOf;
   return Array.isArray(variants) && variants.length > 0 ? (variants as JsonSchema[]) : undefined;
 }
 
-/** The values that a schema lists, where it lists them. */
+/** The values that a schema lists, if it does. */
 export function choicesOf(schema: JsonSchemaObject): readonly unknown[] | undefined {
   if (Array.isArray(schema.enum)) return schema.enum;
   return "const" in schema ? [schema.const] : undefined;
 }
 
-/** The names of the types that a schema allows; none where it does not say. */
+/** The names of the types that a schema allows; empty if it names none. */
 export function typesOf(schema: JsonSchemaObject): readonly string[] {
   if (Array.isArray(schema.type)) return schema.type as readonly string[];
   if (typeof schema.type === "string") return [schema.type];

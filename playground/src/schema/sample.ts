@@ -2,7 +2,7 @@ import type { JsonSchema } from "callwire/openrpc";
 import { Patience } from "./patience.ts";
 import { type Components, choicesOf, resolved, typesOf, variantsOf } from "./resolve.ts";
 
-/** A value to begin with: the default, an example, or the emptiest one that a schema takes. */
+/** An initial value: the default, an example, or the smallest one that the schema allows. */
 export function sampleOf(
   schema: JsonSchema | undefined,
   components: Components,

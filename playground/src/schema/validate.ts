@@ -6,14 +6,14 @@ import { type Components, choicesOf, isObject, resolved, typesOf, variantsOf } f
 export interface Fault {
   readonly path: readonly (string | number)[];
   readonly message: string;
-  /** Whether the server said so, and not the schema. */
+  /** Whether the server reported it, and not the schema. */
   readonly fromServer?: true;
 }
 
-/** Deeper values are left to the server. */
+/** Deeper values are checked by the server only. */
 const deepest = 32;
 
-/** Checks a value against a JSON Schema, as far as a person who fills in a form is helped by it. */
+/** Checks a value against a JSON Schema, as far as that helps people who fill in a form. */
 export function faultsOf(value: unknown, schema: JsonSchema, components: Components): Fault[] {
   return check(value, schema, { components, patience: new Patience(50_000) }, []);
 }
@@ -52,7 +52,7 @@ function check(
   }
   if (isObject(schema.not) || schema.not === true) {
     const isFree = check(value, schema.not as JsonSchema, checking, path).length > 0;
-    // What was not looked at has no faults, and is not ruled out for that.
+    // A check that ran out of steps finds no faults, which proves nothing.
     if (!isFree && !checking.patience.isOver()) {
       faults.push(...fault("is not allowed"));
     }
@@ -64,7 +64,7 @@ function check(
   return faults;
 }
 
-/** Of a union, the alternative that got furthest tells the most. */
+/** The faults of the alternative that fits best, which help most. */
 function nearest(tried: readonly Fault[][], path: readonly (string | number)[]): Fault[] {
   const deep = tried
     .filter((faults) => faults.every((fault) => fault.path.length > path.length))
@@ -102,7 +102,7 @@ function textFaults(value: string, schema: JsonSchemaObject): string[] {
   if (typeof maxLength === "number" && length > maxLength) {
     return [`must have at most ${maxLength} characters`];
   }
-  // A pattern of the server's is not run here: one that backtracks would freeze the page.
+  // Patterns from the server are not run here: one that backtracks would freeze the page.
   return [];
 }
 
@@ -129,7 +129,7 @@ function listFaults(
   return faults;
 }
 
-/** The schema at a place of a list; undefined where the list ends before it. */
+/** The schema at an index of an array; undefined if the array must be shorter. */
 export function itemSchema(schema: JsonSchemaObject, index: number): JsonSchema | undefined {
   const { items, prefixItems, additionalItems } = schema;
   const places = Array.isArray(prefixItems) ? prefixItems : Array.isArray(items) ? items : [];

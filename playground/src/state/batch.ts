@@ -6,7 +6,7 @@ import * as draft from "./draft.ts";
 import { selectedName } from "./methods.ts";
 import { mostInBatch, noteLoss, session } from "./session.ts";
 
-/** A call that waits to be sent with others, or what became of it. */
+/** A call of a batch, and its outcome once the batch was sent. */
 export interface Entry {
   readonly number: number;
   readonly method: string;
@@ -36,7 +36,7 @@ export function clearBatch(): void {
   entries.value = [];
 }
 
-/** Sends all of them as one payload; each is answered on its own. */
+/** Sends all of them as one payload; each gets its own reply. */
 export async function send(): Promise<void> {
   const client = session.value?.gathering;
   if (client === undefined || isSending.value) return;
@@ -64,7 +64,7 @@ function settle(number: number, outcome: NonNullable<Entry["outcome"]>): void {
   );
 }
 
-/** A batch that was answered makes room when the next one is begun. */
+/** Whether a call has not been sent; calls that have are removed when the next batch is begun. */
 function isWaiting({ outcome }: Entry): boolean {
   return outcome === undefined;
 }

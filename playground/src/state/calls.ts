@@ -11,7 +11,7 @@ import { isStream, selectedMethod } from "./methods.ts";
 import { noteLoss, session } from "./session.ts";
 
 export interface Failure {
-  /** The code of an error that was answered, or of what went wrong on the way. */
+  /** The code of the error that the server sent, or of the failure of the connection. */
   readonly code: number | string;
   readonly message: string;
   readonly data?: unknown;
@@ -19,14 +19,14 @@ export interface Failure {
   readonly answered: boolean;
 }
 
-/** An item as the page shows it; a long one only in part, as the wire has the whole. */
+/** An item as the page shows it; a long one is cut, because the wire panel shows all of it. */
 export interface ShownItem {
   readonly text: string;
-  /** Whether it is a text, and not something that is written as one. */
+  /** Whether the item is a string, and not another value written as JSON. */
   readonly isText: boolean;
 }
 
-/** A call that was made from the page, and what became of it. */
+/** A call that was made from the page, and its outcome. */
 export interface Run {
   /** Counts the calls of this page. */
   readonly number: number;
@@ -39,11 +39,11 @@ export interface Run {
   /** The last items of a stream. */
   readonly items: readonly ShownItem[];
   readonly itemCount: number;
-  /** What the method reported last. */
+  /** The last progress of the method. */
   readonly progress?: unknown;
 }
 
-/** Items that are kept for show, and the most that is shown of each. */
+/** Most items that are kept, and most characters that are shown of each. */
 const mostItems = 500;
 const longestItem = 5_000;
 
@@ -53,7 +53,7 @@ export const isRunning = computed(() => run.value?.state === "running");
 let current: AbortController | undefined;
 let last = 0;
 
-/** Calls the method at hand with the params at hand. */
+/** Calls the chosen method with the current params. */
 export async function call(): Promise<void> {
   const method = selectedMethod.value;
   const client = session.value?.client;
@@ -80,7 +80,7 @@ export async function call(): Promise<void> {
   }
 }
 
-/** Tells the server without asking for an answer. */
+/** Sends the call as a notification, which has no reply. */
 export async function notify(): Promise<void> {
   const method = selectedMethod.value;
   const client = session.value?.client;
@@ -96,7 +96,7 @@ export async function notify(): Promise<void> {
   }
 }
 
-/** Cancels the call or stops the stream that runs; the server hears of it too. */
+/** Cancels the running call or stream, also on the server. */
 export function stop(): void {
   current?.abort();
 }
@@ -107,7 +107,7 @@ export function forget(): void {
   run.value = undefined;
 }
 
-/** What went wrong, whether it was answered or happened on the way. */
+/** Why a call failed: an error of the server, or a failure of the connection. */
 export function failureOf(error: unknown): Failure {
   if (isRpcError(error)) {
     const { code, message, data } = error;
@@ -123,7 +123,7 @@ export function failureOf(error: unknown): Failure {
   };
 }
 
-/** Params that cannot be read are not sent; ones that look wrong are, so that the server can say so. */
+/** Params that are not JSON are not sent; params that break the schema are, so that the server can report it. */
 function mayStart(): boolean {
   draft.touched.value = true;
   return "value" in draft.parsed.value;
@@ -203,7 +203,7 @@ function shownItem(item: unknown): ShownItem {
   return { isText, text: text.length > longestItem ? `${text.slice(0, longestItem)}…` : text };
 }
 
-/** Where the server says the params are wrong, as callwire's servers tell it. */
+/** Where the params are wrong according to the server, as servers of callwire report it. */
 function issuesOf({ code, data }: Failure): Fault[] {
   if (code !== -32602 || !isObject(data) || !Array.isArray(data.issues)) return [];
   return data.issues.filter(isObject).map(({ path, message }) => ({

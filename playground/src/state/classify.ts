@@ -23,13 +23,13 @@ export interface Told {
   /** The method, or what it answers. */
   readonly label: string;
   readonly id: string;
-  /** The beginning of what it says. */
+  /** The beginning of its content. */
   readonly gist: string;
-  /** From the call to this reply. */
+  /** The time from the call to this reply. */
   readonly durationMs: number | undefined;
 }
 
-/** When calls left, by transport and id. */
+/** When calls were sent, by transport and id. */
 const open = new Map<string, { at: number; method: string }>();
 
 const longestGist = 120;
@@ -39,7 +39,7 @@ function gistOf(value: unknown): string {
   return text.length > longestGist ? `${text.slice(0, longestGist)}…` : text;
 }
 
-/** Tells what a message is, and how long its call took if it answers one. */
+/** Classifies a message, with the duration of the call if the message is a reply. */
 export function classify(
   transport: TransportName,
   text: string,
@@ -106,7 +106,7 @@ export function classify(
   };
 }
 
-/** Tells which calls a request carried that was closed, and how long it was open. */
+/** Finds the calls of a request that was closed, and how long it was open. */
 export function classifyClosed(transport: TransportName, request: string, seen: number): Told {
   const payload: unknown = JSON.parse(request);
   const calls = (Array.isArray(payload) ? payload : [payload]).filter(isObject);

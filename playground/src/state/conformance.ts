@@ -12,7 +12,7 @@ import {
 } from "callwire/testing";
 import { endpoint, headers, transport } from "./settings.ts";
 
-/** What is known while the cases run, and when they have run. */
+/** The state of a run, while the cases run and afterwards. */
 export interface Progress {
   readonly wire: string;
   readonly results: readonly ConformanceResult[];
@@ -29,7 +29,7 @@ export const fixtures = signal<ConformanceFixtures>(demoFixtures);
 
 let stopping: AbortController | undefined;
 
-/** How many messages a run sends at the most. */
+/** Most messages that a run sends. */
 export function mostMessages(): number {
   return planConformance(wireNow()).mostMessages;
 }

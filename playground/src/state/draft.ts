@@ -17,12 +17,12 @@ import { version } from "./settings.ts";
 
 /** The params as JSON, as the editor has them; empty for none. The form shows the same. */
 export const text = signal("");
-/** What the server found wrong with the params that were sent last. */
+/** The faults that the server found in the params that were sent last. */
 export const serverFaults = signal<readonly Fault[]>([]);
-/** Problems are shown once somebody has touched or sent the params. */
+/** Faults are shown once the user has changed or sent the params. */
 export const touched = signal(false);
 const wanted = signal<ParamsForm>("named");
-/** A method was chosen before the server said how it is called. */
+/** A method was chosen before the server described it. */
 let awaitsExample = false;
 
 type Parsed = { readonly value: ParamsValue } | { readonly fault: string };
@@ -33,14 +33,14 @@ export const parsed = computed((): Parsed => {
   try {
     const value: unknown = JSON.parse(source);
     if (typeof value === "object" && value !== null) return { value: value as ParamsValue };
-    return { fault: "Params are an object or a list." };
+    return { fault: "Params must be an object or an array." };
   } catch (error) {
-    return { fault: error instanceof Error ? error.message : "This is no JSON." };
+    return { fault: error instanceof Error ? error.message : "This is not JSON." };
   }
 });
 
 let lastGood: ParamsValue;
-/** The params, or the last ones that could be read while somebody types. */
+/** The params; while the user types invalid JSON, the last valid ones. */
 export const value = computed((): ParamsValue => {
   const now = parsed.value;
   if ("value" in now) lastGood = now.value;
@@ -57,7 +57,7 @@ export const schema = computed(() => {
   return method === undefined ? {} : paramsSchema(method, form.value, components.value);
 });
 
-/** What the schema says is wrong. */
+/** Faults according to the schema. */
 export const ownFaults = computed((): Fault[] => {
   const method = selectedMethod.value;
   if (method === undefined || !("value" in parsed.value)) return [];
@@ -65,7 +65,7 @@ export const ownFaults = computed((): Fault[] => {
   return faultsOf(given, schema.value, components.value);
 });
 
-/** All faults, at the places where the form and the editor have them. */
+/** All faults, at the paths that the form and the editor use. */
 export const faults = computed((): Fault[] => {
   const method = selectedMethod.value;
   const places = serverFaults.value.map((fault) => ({
@@ -75,7 +75,7 @@ export const faults = computed((): Fault[] => {
   return [...ownFaults.value, ...places];
 });
 
-/** Takes up a method, with params of its first example unless others are given. */
+/** Chooses a method, with the params of its first example unless others are given. */
 export function choose(name: string, params?: { readonly value: ParamsValue }): void {
   batch(() => {
     selectedName.value = name;
@@ -88,7 +88,7 @@ export function choose(name: string, params?: { readonly value: ParamsValue }): 
   });
 }
 
-/** Takes up the example of a method that was chosen before the server was known. */
+/** Fills in the example of a method that was chosen before the server had described it. */
 export function chooseAgain(): void {
   const name = selectedName.value;
   if (awaitsExample && name !== undefined && isListed() && !touched.value) choose(name);
@@ -109,7 +109,7 @@ export function write(params: ParamsValue): void {
   });
 }
 
-/** The form changed one value; undefined takes it away. */
+/** The form changed one value; undefined removes it. */
 export function setAt(path: Path, inner: unknown): void {
   batch(() => {
     touched.value = true;
@@ -141,7 +141,7 @@ export function setForm(to: ParamsForm): void {
   });
 }
 
-/** What is sent: 1.0 knows lists only, and always one. */
+/** The params that are sent: JSON-RPC 1.0 requires an array. */
 export function paramsToSend(): ParamsValue {
   const given = value.value;
   const method = selectedMethod.value;
@@ -149,7 +149,7 @@ export function paramsToSend(): ParamsValue {
   return converted(given, "positional", method) ?? [];
 }
 
-/** Servers name a param; where params go by position the form knows it by its place, and the other way. */
+/** Servers may report a param by name while the form has it by position, or the other way round. */
 function placed(path: Path, method: OpenrpcMethod | undefined, to: ParamsForm): Path {
   const [first, ...rest] = path;
   const names = (method?.params ?? []).map(({ name }) => name);

@@ -3,7 +3,7 @@ import type { ParamsValue } from "../schema/params.ts";
 import { isObject } from "../schema/resolve.ts";
 import { store, stored, withoutSecrets } from "./storage.ts";
 
-/** A call that was made, for making it again; neither its answer nor who called is kept. */
+/** An earlier call, to be repeated; neither its result nor the credentials are kept. */
 export interface Past {
   readonly at: number;
   readonly method: string;
@@ -14,7 +14,7 @@ export interface Past {
 }
 
 const mostKept = 50;
-/** Longer params are not kept; a browser keeps a few megabytes in all. */
+/** Longer params are not kept, because browsers store only a few megabytes. */
 const longestParams = 10_000;
 
 export const past = signal<readonly Past[]>([]);

@@ -1,4 +1,4 @@
-/** A value as JSON, also one that is nested deeper than it can be written. */
+/** A value as JSON; a sentence if it is nested too deep for `JSON.stringify`. */
 export function jsonText(value: unknown, indent?: number): string {
   try {
     return JSON.stringify(value, null, indent) ?? "nothing";

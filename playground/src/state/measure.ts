@@ -5,7 +5,7 @@ import { selectedName } from "./methods.ts";
 import { noteLoss, session } from "./session.ts";
 
 export interface Sample {
-  /** When the answer came, on the clock of the page. */
+  /** When the reply came, on the clock of the page. */
   readonly at: number;
   readonly ms: number;
   readonly ok: boolean;
@@ -17,7 +17,7 @@ export interface Summary {
   readonly medianMs: number;
   readonly p95Ms: number;
   readonly maxMs: number;
-  /** Answers per second between the first and the last. */
+  /** Replies per second between the first and the last. */
   readonly rate: number | undefined;
 }
 
@@ -58,7 +58,7 @@ export function forgetSamples(): void {
   changes.value++;
 }
 
-/** Makes the call at hand again and again, so many at a time. */
+/** Repeats the current call, with a given number of calls at a time. */
 export async function repeat(times: number, atOnce: number): Promise<void> {
   const method = selectedName.value;
   const client = session.value?.client;

@@ -14,7 +14,7 @@ export interface Group {
 
 export const methods = computed(() => description.value?.methods ?? []);
 
-/** The method at hand; one that the server did not list can be called all the same. */
+/** The chosen method; one that the server does not list can be called too. */
 export const selectedMethod = computed((): OpenrpcMethod | undefined => {
   const name = selectedName.value;
   if (name === undefined) return undefined;
@@ -42,7 +42,7 @@ export const groups = computed((): Group[] => {
   return [...byName].map(([name, list]) => ({ name, methods: list }));
 });
 
-/** The method that a newcomer sees first. */
+/** The method that new users see first. */
 export function firstMethod(): OpenrpcMethod | undefined {
   const list = methods.value;
   return (

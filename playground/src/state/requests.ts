@@ -2,10 +2,10 @@ import { signal } from "@preact/signals";
 import type { TransportName } from "./settings.ts";
 import { recordClosed } from "./wire.ts";
 
-/** Which credentials the server takes, as it said when it last refused a request for lack of one. */
+/** Which credentials the server accepts, as it said when it last refused a request without them. */
 export const challenge = signal<string | undefined>(undefined);
 
-/** `fetch`, which also notes what no message says: credentials that are asked for, requests that are closed. */
+/** `fetch` that also records what no message shows: required credentials and closed requests. */
 export function watchedFetch(
   transport: TransportName,
 ): (url: string, init: RequestInit) => Promise<Response> {
@@ -19,7 +19,7 @@ export function watchedFetch(
       challenge.value = asked ?? undefined;
       return response;
     } catch (error) {
-      // It broke by itself, so that nobody closes it any more.
+      // The request failed by itself, so the page does not close it any more.
       signal?.removeEventListener("abort", close);
       throw error;
     }

@@ -20,20 +20,20 @@ import { record } from "./wire.ts";
 export interface Session {
   readonly transport: TransportName;
   readonly client: Client;
-  /** The same, and calls that are made at once leave as one payload. */
+  /** The same, but calls that are made at the same time are sent as one payload. */
   readonly gathering: Client;
 }
 
 export type Status =
   | { readonly state: "connecting" }
   | { readonly state: "connected" }
-  /** It answers, but does not say what it offers. */
+  /** The server answers, but does not list its methods. */
   | { readonly state: "silent"; readonly message: string }
-  /** It answers nobody without a credential. */
+  /** The server requires credentials. */
   | { readonly state: "locked"; readonly message: string }
-  /** It refused, and asking again would not help. */
+  /** The server refused, and retrying would not help. */
   | { readonly state: "refused"; readonly message: string }
-  /** It cannot be reached; the page keeps trying. */
+  /** The server cannot be reached; the page keeps trying. */
   | { readonly state: "lost"; readonly message: string };
 
 export const session = signal<Session | undefined>(undefined);
@@ -41,13 +41,13 @@ export const status = signal<Status>({ state: "connecting" });
 export const description = signal<OpenrpcDocument | undefined>(undefined);
 export const components = computed(() => description.value?.components?.schemas ?? {});
 
-/** Most calls in a batch that callwire's servers take by default. */
+/** Most calls in a batch that servers of callwire accept by default. */
 export const mostInBatch = 100;
 const longestPauseMs = 2_000;
 
 let asking: AbortController | undefined;
 
-/** Opens a session whenever the settings change, and closes the one before. */
+/** Opens a session when the settings change, and closes the previous one. */
 export function keepSession(): void {
   effect(() => {
     const opened = open(transport.value, endpoint.value, headers.value.given);
@@ -63,13 +63,13 @@ export function keepSession(): void {
   });
 }
 
-/** Asks again what the server offers, until it answers. */
+/** Asks the server for its methods until it answers. */
 export function reconnect(): void {
   const current = session.value;
   if (current !== undefined) void discover(current);
 }
 
-/** A call found out that the server is gone. */
+/** A call failed because the server cannot be reached. */
 export function noteLoss(error: unknown): void {
   if (!isLoss(error) || status.value.state === "lost") return;
   status.value = { state: "lost", message: error.message };
@@ -125,8 +125,8 @@ async function discover({ client, transport: wire }: Session): Promise<void> {
   for (let attempt = 0; !signal.aborted; attempt++) {
     try {
       const params = version.value === "1.0" ? [] : undefined;
-      const told = await client.call("rpc.discover", params, { signal });
-      const read = readDocument(told);
+      const found = await client.call("rpc.discover", params, { signal });
+      const read = readDocument(found);
       if (signal.aborted) return;
       description.value = read;
       status.value = { state: "connected" };
@@ -150,14 +150,14 @@ async function discover({ client, transport: wire }: Session): Promise<void> {
   }
 }
 
-/** What a server that can be reached means by not saying what it offers. */
+/** Why a server that can be reached does not list its methods. */
 function stateAfter(error: unknown): "locked" | "refused" | "silent" {
   if (isUnauthenticated(error)) return "locked";
   if (isRpcError(error, ErrorCode.Forbidden)) return "refused";
   return isRpcError(error) || error instanceof TypeError ? "silent" : "refused";
 }
 
-/** Browsers do not say why a WebSocket was refused, so the same address is asked over HTTP, as bare as that. */
+/** Browsers do not report why a WebSocket was refused, so the same address is requested over HTTP, with no more headers than a WebSocket has. */
 async function isLockedOverHttp(signal: AbortSignal): Promise<boolean> {
   try {
     const headers = { "content-type": "application/json" };
@@ -179,7 +179,7 @@ function isUnauthenticated(error: unknown): boolean {
 
 function isLoss(error: unknown): error is WireError {
   if (!(error instanceof WireError)) return false;
-  // A proxy answers for a server that is down.
+  // A proxy answers in place of a server that is down.
   const { code, status: answered = 0 } = error;
   return (
     ["CONNECTION_FAILED", "CONNECTION_LOST", "TIMEOUT"].includes(code) ||

@@ -14,21 +14,21 @@ export type VersionName = "2.0" | "1.0";
 
 /** Where calls go: a path of the server that the page came from. */
 export const endpoint = signal("/rpc");
-/** What the server offers to call. */
+/** The endpoints that the server offers. */
 export const endpoints = signal<readonly string[]>(["/rpc"]);
 /** The transports that the server has. */
 export const wires = signal<readonly TransportName[]>(transports);
-/** The server behind the endpoint, where the page's own server only forwards. */
+/** The server behind the endpoint, if the server of the page only forwards. */
 export const target = signal<string | undefined>(undefined);
 export const transport = signal<TransportName>("http");
 export const version = signal<VersionName>("2.0");
 
-/** Secrets live here and nowhere else: they are gone with the page. */
+/** Secrets are kept only here, and are lost when the page closes. */
 export const bearer = signal("");
-/** One `Name: value` per line; may hold secrets too. */
+/** One `Name: value` per line; may contain secrets. */
 export const headerLines = signal("");
 
-/** The headers of every request, and the lines that are none. */
+/** The headers of every request, and the lines that are not headers. */
 export const headers = computed(() => {
   const given: Record<string, string> = {};
   const faulty: string[] = [];
@@ -42,7 +42,7 @@ export const headers = computed(() => {
   return { given, faulty };
 });
 
-/** The address of the endpoint as other programs would have it. */
+/** The address of the endpoint for other programs. */
 export const address = computed(() => target.value ?? new URL(endpoint.value, location.href).href);
 
 /** Why an endpoint cannot be called from this page, or undefined. */
@@ -51,24 +51,24 @@ export function endpointFault(text: string): string | undefined {
   try {
     url = new URL(text, location.href);
   } catch {
-    return "This is no address.";
+    return "This is not an address.";
   }
   if (url.origin === location.origin) return undefined;
-  return `A page may call only the server it came from. For another one run: callwire playground ${text}`;
+  return `This page can call only the server that it was loaded from. For another server, run: callwire playground ${text}`;
 }
 
-/** Asks the server what it is, then takes up what was chosen last time. */
+/** Reads the settings of the server, then restores what was chosen last time. */
 export async function loadSettings(): Promise<void> {
-  const told = await fetch("./playground.json")
+  const found = await fetch("./playground.json")
     .then((response) => (response.ok ? response.json() : undefined))
     .catch(() => undefined);
   const kept = stored("settings");
   batch(() => {
-    if (isObject(told)) {
-      const listed = Array.isArray(told.endpoints) ? told.endpoints.filter(isText) : [];
+    if (isObject(found)) {
+      const listed = Array.isArray(found.endpoints) ? found.endpoints.filter(isText) : [];
       if (listed.length > 0) endpoints.value = listed;
-      if (isText(told.target)) target.value = told.target;
-      const given: readonly unknown[] = Array.isArray(told.wires) ? told.wires : [];
+      if (isText(found.target)) target.value = found.target;
+      const given: readonly unknown[] = Array.isArray(found.wires) ? found.wires : [];
       const known = transports.filter((name) => given.includes(name));
       if (known.length > 0) wires.value = known;
     }

@@ -8,7 +8,7 @@ import { withoutSecrets } from "./storage.ts";
 /** Links longer than this break in some programs. */
 const longestLink = 8_000;
 
-/** A link that brings somebody else to the same call; following it calls nothing. */
+/** A link to the current call; following it calls nothing. */
 export function linkToCall(): string {
   const query = new URLSearchParams();
   if (selectedName.value !== undefined) query.set("method", selectedName.value);
@@ -25,7 +25,7 @@ export function linkToCall(): string {
   return url.href;
 }
 
-/** Takes up what the address of the page says; false when it says nothing. */
+/** Restores the call in the address of the page; false if there is none. */
 export function followLink(): boolean {
   const query = new URLSearchParams(location.hash.slice(1));
   const method = query.get("method");
@@ -37,12 +37,12 @@ export function followLink(): boolean {
   return true;
 }
 
-/** Undefined where the link says nothing that can be read, so that an example takes the place. */
+/** Undefined if the link has no valid params; then an example is used. */
 function paramsIn(text: string | null): { value: ParamsValue } | undefined {
   if (text === "") return { value: undefined };
   try {
     const value: unknown = JSON.parse(text ?? "");
-    // What is nested too deep to be written again would stop the page.
+    // Params that are nested too deep for `JSON.stringify` would stop the page.
     JSON.stringify(withoutSecrets(value));
     return typeof value === "object" && value !== null
       ? { value: value as ParamsValue }
@@ -52,7 +52,7 @@ function paramsIn(text: string | null): { value: ParamsValue } | undefined {
   }
 }
 
-/** Keeps the address of the page in step, so that a reload finds the same call. */
+/** Updates the address of the page, so that a reload shows the same call. */
 export function keepLink(): void {
   let timer: ReturnType<typeof setTimeout> | undefined;
   effect(() => {

@@ -1,6 +1,6 @@
 const prefix = "callwire.playground.";
 
-/** What was kept in this browser under a name; undefined where there is nothing or no storage. */
+/** The value that this browser stores under a name; undefined if there is none, or no storage. */
 export function stored(name: string): unknown {
   try {
     return JSON.parse(localStorage.getItem(prefix + name) ?? "null") ?? undefined;
@@ -13,15 +13,15 @@ export function store(name: string, value: unknown): void {
   try {
     localStorage.setItem(prefix + name, JSON.stringify(value));
   } catch {
-    // A browser that keeps nothing, or that is full, is no reason to stop.
+    // The page also works without storage, or when it is full.
   }
 }
 
-/** Names of members whose values are nobody's business. */
+/** Names of members whose values are secret. */
 const secretName =
   /pass(word|phrase)?$|secret|token|credential|authorization|api[-_]?key|private[-_]?key/i;
 
-/** The same value with secrets blanked, so that it can be kept or shared. */
+/** The value without its secrets, so that it can be stored or shared. */
 export function withoutSecrets(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutSecrets);
   if (typeof value !== "object" || value === null) return value;

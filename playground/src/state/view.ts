@@ -7,7 +7,7 @@ export const theme = signal<Theme>("system");
 
 export const tools = ["wire", "code", "measure", "history", "conformance"] as const;
 export type Tool = (typeof tools)[number];
-/** What stands beside the method. */
+/** The panels beside the method. */
 export const tool = signal<Tool>("wire");
 
 /** Narrow screens show one of these at a time. */

@@ -2,11 +2,11 @@ import { signal } from "@preact/signals";
 import { classify, classifyClosed, type Direction, type Told } from "./classify.ts";
 import { type TransportName, transportLabels } from "./settings.ts";
 
-/** A message as it travelled. */
+/** A message as it was sent or received. */
 export interface WireMessage extends Told {
-  /** Counts from 1, over all that ever travelled. */
+  /** Counts all messages, from 1. */
   readonly number: number;
-  /** When it passed, in milliseconds of the system's clock. */
+  /** When it was sent or received, in milliseconds since the epoch. */
   readonly at: number;
   readonly direction: Direction;
   readonly transport: TransportName;
@@ -14,7 +14,7 @@ export interface WireMessage extends Told {
   readonly bytes: number;
 }
 
-/** What is kept; older messages make room. */
+/** Most that is kept; older messages are dropped. */
 export const mostMessages = 20_000;
 const mostBytes = 64 * 1024 * 1024;
 
@@ -25,7 +25,7 @@ let announced = false;
 const closedText = "The request was closed before its answer was complete; no message says so.";
 const encoder = new TextEncoder();
 
-/** Changes at most once a frame, when something travelled. */
+/** Changes at most once a frame, when there are new messages. */
 export const revision = signal(0);
 /** The number of the message after which nothing is shown, while the view is paused. */
 export const pausedAfter = signal<number | undefined>(undefined);
@@ -33,15 +33,15 @@ export const filter = signal("");
 export const selected = signal<number | undefined>(undefined);
 
 export function record(transport: TransportName, text: string, direction: Direction): void {
-  const told = classify(transport, text, direction, performance.now());
+  const found = classify(transport, text, direction, performance.now());
   const bytes = text.length < 1024 ? encoder.encode(text).length : utf8Length(text);
-  keep({ direction, transport, text, bytes, ...told });
+  keep({ direction, transport, text, bytes, ...found });
 }
 
-/** The page closed a request before all of the answer had come. HTTP has no message for that. */
+/** The page closed a request before the reply was complete. HTTP has no message for that. */
 export function recordClosed(transport: TransportName, request: string): void {
-  const told = classifyClosed(transport, request, performance.now());
-  keep({ direction: "sent", transport, text: closedText, bytes: 0, ...told });
+  const found = classifyClosed(transport, request, performance.now());
+  keep({ direction: "sent", transport, text: closedText, bytes: 0, ...found });
 }
 
 function keep(message: Omit<WireMessage, "number" | "at">): void {
@@ -83,7 +83,7 @@ export function togglePause(): void {
   pausedAfter.value = pausedAfter.value === undefined ? count : undefined;
 }
 
-/** As the transcripts of the project have it: `-->` is sent, `<--` is received. */
+/** In the form of callwire's transcripts: `-->` is sent, `<--` is received. */
 export function transcript(messages: readonly WireMessage[]): string {
   return messages
     .map(({ at, direction, kind, label, id, transport, text }) => {
@@ -98,7 +98,7 @@ export function transcript(messages: readonly WireMessage[]): string {
 function announce(): void {
   if (announced) return;
   announced = true;
-  // A page in the background has no frames, and a timer instead.
+  // A page in the background draws no frames, so a timer is used.
   const tell = (): void => {
     announced = false;
     revision.value++;

@@ -1,5 +1,6 @@
 import { Client } from "../../client/client.ts";
 import type { HeaderRecord, HeaderSource } from "../../http/client-exchange.ts";
+import { pause, systemClock } from "../../protocol/clock.ts";
 import { isRpcError, RpcError, WireError } from "../../protocol/errors.ts";
 import type { Params } from "../../protocol/message.ts";
 import { httpLink } from "../../transports/http/fetch-link.ts";
@@ -47,7 +48,7 @@ export interface SendOptions extends SendConfiguration {
   readonly taskId?: string;
   /** The conversation that the message belongs to. */
   readonly contextId?: string;
-  /** Anything that the agent should know besides. */
+  /** Additional data for the agent. */
   readonly metadata?: Readonly<Record<string, unknown>>;
   /** Stops waiting; the task goes on. */
   readonly signal?: AbortSignal;
@@ -142,7 +143,7 @@ export class A2aClient {
     await this.#call("DeleteTaskPushNotificationConfig", { taskId, id, ...this.#tenant() });
   }
 
-  /** The card for callers that the agent knows. */
+  /** The extended card, for authenticated callers. */
   extendedCard(): Promise<AgentCard> {
     return this.#at.version === "1.0"
       ? this.#call("GetExtendedAgentCard", this.#tenant())
@@ -208,10 +209,10 @@ export class A2aClient {
           task === undefined ? this.#open(method, params, signal) : this.#rest(task.id, signal);
         for await (const event of results) {
           // A stream that is resumed begins with the task as it is now.
-          const news =
+          const changes =
             task !== undefined && "task" in event ? changesBetween(task, event.task) : [event];
           losses = 0;
-          for (const each of news) {
+          for (const each of changes) {
             task = "task" in each ? each.task : task && changed(task, each);
             yield each;
           }
@@ -220,13 +221,14 @@ export class A2aClient {
         if (losses >= maxResumes)
           throw new WireError(
             "CONNECTION_LOST",
-            "the agent ends the stream again and again, although the task goes on",
+            "the agent repeatedly ended the stream although the task is not done",
           );
       } catch (error) {
         const isLost = !(error instanceof RpcError) && signal?.aborted !== true;
         if (task === undefined || !isLost || losses >= maxResumes) throw error;
       }
-      await pause(firstPauseMs * 2 ** losses, signal);
+      await pause(firstPauseMs * 2 ** losses, systemClock, signal);
+      signal?.throwIfAborted();
     }
   }
 
@@ -266,21 +268,6 @@ export class A2aClient {
 
 /** The wait before a lost stream is resumed; it doubles. */
 const firstPauseMs = 50;
-
-function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const stop = (): void => {
-      clearTimeout(timer);
-      reject(signal?.reason);
-    };
-    const timer = setTimeout(() => {
-      signal?.removeEventListener("abort", stop);
-      resolve();
-    }, ms);
-    if (signal?.aborted === true) stop();
-    else signal?.addEventListener("abort", stop, { once: true });
-  });
-}
 
 /** Whether the agent will do nothing more without the client. */
 function isDone({ status }: Task): boolean {

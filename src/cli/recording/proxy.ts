@@ -31,15 +31,15 @@ export class RecordingProxy {
   readonly #recorder: Recorder;
   readonly #server: Server;
   readonly #sockets = new WebSocketServer({ noServer: true, perMessageDeflate: false });
-  readonly #tell: (message: string) => void;
+  readonly #notify: (message: string) => void;
   #connections = 0;
   #isAway = false;
 
-  /** `tell` is called when the target stops or starts to answer. */
-  constructor(target: URL, recorder: Recorder, tell: (message: string) => void) {
+  /** `notify` is called when the target stops or starts to answer. */
+  constructor(target: URL, recorder: Recorder, notify: (message: string) => void) {
     this.#target = target;
     this.#recorder = recorder;
-    this.#tell = tell;
+    this.#notify = notify;
     this.#server = createServer((request, response) => {
       this.#exchange(request, response).catch(() => response.destroy());
     });
@@ -155,13 +155,13 @@ export class RecordingProxy {
   #away(error: unknown): void {
     if (this.#isAway) return;
     this.#isAway = true;
-    this.#tell(`${masked(this.#target.href)} does not answer: ${reasonOf(error)}`);
+    this.#notify(`${masked(this.#target.href)} does not answer: ${reasonOf(error)}`);
   }
 
   #back(): void {
     if (!this.#isAway) return;
     this.#isAway = false;
-    this.#tell(`${masked(this.#target.href)} answers again`);
+    this.#notify(`${masked(this.#target.href)} answers again`);
   }
 
   /** The same path at the target; a request cannot choose another host. */

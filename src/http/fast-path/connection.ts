@@ -35,7 +35,7 @@ export interface FastHost {
   closed(connection: FastConnection): void;
 }
 
-/** How long a client may be silent, in milliseconds, by the names that Node has for it. 0 is for ever. */
+/** How long a client may be silent, in milliseconds, by Node's names for these limits. 0 means no limit. */
 export interface SilenceLimits {
   readonly headersTimeout: number;
   readonly requestTimeout: number;
@@ -45,7 +45,7 @@ export interface SilenceLimits {
 /** More unsent replies than this are sent before the next request is read, so that a client has to read them. */
 const mostUnsent = 16 * 1024;
 
-/** How much longer an idle connection stays open than clients are told, so that none sends a request while it closes. */
+/** How much longer an idle connection stays open than its Keep-Alive header says, so that no client sends a request while it closes. */
 const keepAliveMarginMs = 1_000;
 
 /** It holds nothing that has to be released. */

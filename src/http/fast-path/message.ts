@@ -16,7 +16,7 @@ export interface FastWire {
   leave(): void;
 }
 
-/** A request that arrived completely on the fast path. Node's own message takes its place if the reply needs more than that. */
+/** A request that arrived completely on the fast path. If the reply needs more than one write, Node's own message takes its place. */
 export class FastMessage implements HttpMessage {
   readonly head: FastHead;
   readonly #wire: FastWire;

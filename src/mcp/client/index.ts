@@ -10,8 +10,8 @@ export type {
   ToolCallOptions,
 } from "./client-options.ts";
 export type { NegotiationOptions, ServerDescription } from "./handshake.ts";
+export { type McpHttpLinkOptions, mcpHttpLink } from "./http/http-link.ts";
 export type { Authorization, Challenge } from "./http/http-sender.ts";
-export { type McpHttpLinkOptions, mcpHttpLink } from "./http/streamable-http.ts";
 export type { InputContext, InputHandlers } from "./input.ts";
 export type { Listing } from "./listing.ts";
 export { type McpClient, mcpClient } from "./mcp-client.ts";

@@ -1,4 +1,5 @@
 import type { CallOptions } from "../../client/outgoing-call.ts";
+import { pause } from "../../protocol/clock.ts";
 import { RemoteError, requestCancelled } from "../../protocol/errors.ts";
 import { badReply } from "../../protocol/pair.ts";
 import { reportedAs } from "../../protocol/retry-rule.ts";
@@ -6,7 +7,6 @@ import { McpError } from "../errors.ts";
 import type { ToolResult } from "../results.ts";
 import { isOver, type LegacyTask, type Task, type TaskResult } from "../task.ts";
 import type { Answering } from "./input.ts";
-import { pause } from "./pause.ts";
 import type { ProtocolClient } from "./protocol-client.ts";
 import { answersTo } from "./request-rounds.ts";
 import { checkedShape, taskResult, toolResult } from "./result-shapes.ts";

@@ -1,7 +1,7 @@
 import { Client } from "../../client/client.ts";
 import type { CallOptions } from "../../client/outgoing-call.ts";
 import type { Notice } from "../../connection/notices.ts";
-import { type Clock, systemClock } from "../../protocol/clock.ts";
+import { type Clock, pause, systemClock } from "../../protocol/clock.ts";
 import { methodNotFound, RemoteError, WireError } from "../../protocol/errors.ts";
 import type { Handle, Middleware } from "../../protocol/handle.ts";
 import type { Log } from "../../protocol/log.ts";
@@ -19,8 +19,8 @@ import {
 } from "./handshake.ts";
 import { SessionLost } from "./http/http-mapping.ts";
 import type { Answering } from "./input.ts";
-import { longestRetryMs, pause, retryMs } from "./pause.ts";
 import { ResultCache } from "./result-cache.ts";
+import { longestRetryMs, retryMs } from "./retry-waits.ts";
 import { serverRequests } from "./server-requests.ts";
 import { type Patience, waitedFor } from "./waiting.ts";
 import type { McpLink, McpWire } from "./wire.ts";

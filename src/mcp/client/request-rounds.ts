@@ -1,12 +1,12 @@
 import type { CallOptions } from "../../client/outgoing-call.ts";
+import { pause } from "../../protocol/clock.ts";
 import { isRpcError, type RpcError, WireError } from "../../protocol/errors.ts";
 import { badReply } from "../../protocol/pair.ts";
+import { isRecord } from "../../protocol/record.ts";
 import type { ElicitUrlParams, InputRequest } from "../client-input.ts";
 import { McpError, McpErrorCode } from "../errors.ts";
-import { isRecord } from "../record.ts";
 import type { InputRequiredResult, Result } from "../results.ts";
 import type { Answering } from "./input.ts";
-import { pause } from "./pause.ts";
 import type { McpParams, ProtocolClient } from "./protocol-client.ts";
 import { checkedShape, inputRequired } from "./result-shapes.ts";
 import { answerTo, cancelSignal } from "./waiting.ts";

@@ -1,5 +1,5 @@
 import { badReply } from "../../protocol/pair.ts";
-import { isRecord } from "../record.ts";
+import { isRecord } from "../../protocol/record.ts";
 import type { Result, ToolResult } from "../results.ts";
 import { taskStatuses } from "../task.ts";
 

@@ -1,10 +1,11 @@
+import { pause } from "../../protocol/clock.ts";
 import { RemoteError, WireError } from "../../protocol/errors.ts";
 import type { Outgoing } from "../../protocol/link.ts";
 import { nextId } from "../../protocol/message.ts";
 import { MetaKey } from "../meta-keys.ts";
 import type { Task } from "../task.ts";
-import { isTemporary, longestRetryMs, pause, retryMs } from "./pause.ts";
 import { type McpParams, namingMethod, type ProtocolClient } from "./protocol-client.ts";
+import { isTemporary, longestRetryMs, retryMs } from "./retry-waits.ts";
 
 /** Which changes to report. */
 export interface SubscriptionFilter {

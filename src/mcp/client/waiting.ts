@@ -1,10 +1,9 @@
 import type { CallOptions } from "../../client/outgoing-call.ts";
-import type { Clock } from "../../protocol/clock.ts";
+import { type Clock, pause } from "../../protocol/clock.ts";
 import { WireError } from "../../protocol/errors.ts";
 import { checkTimeout } from "../../protocol/limits.ts";
 import type { InputRequest } from "../client-input.ts";
 import type { Answering } from "./input.ts";
-import { pause } from "./pause.ts";
 import type { ProtocolClient } from "./protocol-client.ts";
 
 /** How long a request waits. */

@@ -3,13 +3,10 @@ import { reconnecting } from "../../connection/reconnect.ts";
 import { spawnConnection } from "../../transports/stdio/connect.ts";
 import type { StdioLinkOptions } from "../../transports/stdio/link.ts";
 import { reconnectWithHandshake } from "./channel-wire.ts";
+import { mcpHttpLink as fetchWire, type McpHttpLinkOptions } from "./http/http-link.ts";
 import type { Send } from "./http/http-sender.ts";
 import { inFlightOf } from "./http/in-flight-limit.ts";
-import {
-  mcpHttpLink as fetchWire,
-  type McpHttpLinkOptions,
-  StreamableHttp,
-} from "./http/streamable-http.ts";
+import { StreamableHttp } from "./http/streamable-http.ts";
 import type { McpWire } from "./wire.ts";
 
 /**

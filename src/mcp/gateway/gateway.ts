@@ -1,4 +1,4 @@
-import { systemClock } from "../../protocol/clock.ts";
+import { pause, systemClock } from "../../protocol/clock.ts";
 import { consoleLog } from "../../protocol/console-log.ts";
 import type { CloseOptions } from "../../protocol/host.ts";
 import { limitOf } from "../../protocol/limits.ts";
@@ -6,7 +6,6 @@ import type { Methods } from "../../server/method.ts";
 import { implementationOf, type ServerCapabilities } from "../capabilities.ts";
 import type { NegotiationOptions } from "../client/handshake.ts";
 import { mcpMemoryLink } from "../client/memory-wire.ts";
-import { pause } from "../client/pause.ts";
 import type { McpWire } from "../client/wire.ts";
 import { tasksExtension } from "../meta-keys.ts";
 import type { FeatureCall } from "../server/feature-call.ts";
@@ -39,7 +38,7 @@ export interface McpGatewayOptions
   readonly startMs?: number;
 }
 
-/** Declared in any case: the servers are started after the first client has asked. */
+/** Always declared, because the servers start only after the first client has asked for the capabilities. */
 const capabilities: ServerCapabilities = {
   tools: { listChanged: true },
   prompts: { listChanged: true },
@@ -96,7 +95,9 @@ class McpGateway extends McpServer {
       const { link: wire, per = "gateway", maxConnections, prefix: own = name, era } = upstream;
       const prefix = new Prefix(own);
       if (own !== "" && schemes.has(prefix.scheme)) {
-        throw new TypeError(`"${name}" has the prefix of another server; set "prefix" of one`);
+        throw new TypeError(
+          `"${name}" has the prefix of another server; set "prefix" for one of them`,
+        );
       }
       schemes.add(prefix.scheme);
       const most = limitOf(`maxConnections of ${name}`, maxConnections, 32);

@@ -34,8 +34,8 @@ const mostHeld = 1_000;
 const keyForm = /^([\da-f-]{36})\.\d+$/;
 
 /**
- * Calls whose server asks something while the client is of the modern era: the request of the client ends with the
- * question, but the call at the server goes on, and takes the answer from the client's next request.
+ * Calls in which a server asks a client of the modern era something: the client's request ends with the question, but
+ * the call to the server stays open, and gets the answer from the client's next request.
  */
 export class HeldCalls {
   readonly #held = new Map<string, HeldCall>();

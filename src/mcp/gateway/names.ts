@@ -1,6 +1,6 @@
+import { isRecord } from "../../protocol/record.ts";
 import type { ContentBlock } from "../content.ts";
 import type { Meta } from "../meta-keys.ts";
-import { isRecord } from "../record.ts";
 
 const validName = /^[A-Za-z][A-Za-z0-9_-]{0,31}$/;
 

@@ -18,11 +18,11 @@ export interface UpstreamClientOptions {
   readonly log: Log;
   readonly clock: Clock;
   readonly era: NegotiationOptions["era"];
-  /** The session that has this client to itself, if one has. */
+  /** The only session that uses this client; undefined if all sessions share it. */
   readonly session?: Session | undefined;
 }
 
-/** What a client declares that stands for all clients of the gateway. */
+/** What the gateway declares for all of its clients, which differ. */
 const anything: ClientCapabilities = {
   elicitation: { form: {}, url: {} },
   sampling: { tools: {} },

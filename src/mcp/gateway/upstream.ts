@@ -5,7 +5,7 @@ import type { Log } from "../../protocol/log.ts";
 import type { Implementation } from "../capabilities.ts";
 import type { NegotiationOptions } from "../client/handshake.ts";
 import type { Answering } from "../client/input.ts";
-import { longestRetryMs, retryMs } from "../client/pause.ts";
+import { longestRetryMs, retryMs } from "../client/retry-waits.ts";
 import { type Subscription, subscribe } from "../client/subscription.ts";
 import type { McpWire } from "../client/wire.ts";
 import { errorOf, McpError } from "../errors.ts";
@@ -75,7 +75,7 @@ export class Upstream {
     return this.#started;
   }
 
-  /** Reads again what the server has. */
+  /** Reads the lists of the server again. */
   refresh(): Promise<void> {
     this.#isStale = true;
     this.#loading ??= this.#load().finally(() => {
@@ -96,7 +96,7 @@ export class Upstream {
         ? run({ signal: call.signal, call, ask: (request) => call.ask(request) })
         : this.#around.held.run(call, rounds, run));
     } catch (error) {
-      // It may have been lost for good, and then what it had disappears.
+      // The server may be lost for good; then its entries must leave the catalog.
       if (error instanceof WireError && !call.signal.aborted) void this.refresh();
       throw failureOf(error);
     }

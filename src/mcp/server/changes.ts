@@ -1,9 +1,9 @@
 import type { Id } from "../../protocol/message.ts";
 import type { Peer } from "../../protocol/origin.ts";
+import { isRecord } from "../../protocol/record.ts";
 import type { ServerCapabilities } from "../capabilities.ts";
 import { McpError } from "../errors.ts";
 import { MetaKey } from "../meta-keys.ts";
-import { isRecord } from "../record.ts";
 import { atLeast } from "../revisions.ts";
 import type { Catalog } from "./catalog.ts";
 import { findResource } from "./feature-operations.ts";
@@ -47,7 +47,7 @@ export class Changes {
   #subscribedLength = 0;
   /** Called when a session has ended. */
   sessionEnded: ((session: Session) => void) | undefined = undefined;
-  /** Called when a client wants to hear of a resource that no other watches; resolves when it will. */
+  /** Called when the first client subscribes to a resource; resolves when its changes will be reported. */
   wanted: ((uri: string) => Promise<void>) | undefined = undefined;
 
   addSession(session: Session): void {

@@ -28,7 +28,7 @@ export interface UnlistedResources {
   has(uri: string): boolean;
 }
 
-/** The lists of a group as clients see them, to tell what changed. */
+/** The lists of a group as clients see them, to find what changed. */
 export function described({ tools, prompts, resources }: FeatureGroup): Record<ListKind, string> {
   return {
     tools: JSON.stringify(tools.map(({ description }) => description)),

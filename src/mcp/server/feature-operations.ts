@@ -1,10 +1,10 @@
 import { base64 } from "../../protocol/base64.ts";
 import type { Context } from "../../protocol/context.ts";
 import type { Reply } from "../../protocol/message.ts";
+import { isRecord } from "../../protocol/record.ts";
 import type { ResourceContents } from "../content.ts";
 import { errorOf, invalidArguments, McpError, McpErrorCode } from "../errors.ts";
 import type { Meta } from "../meta-keys.ts";
-import { isRecord } from "../record.ts";
 import { type Catalog, methodOf } from "./catalog.ts";
 import { FeatureCall } from "./feature-call.ts";
 import type { HandlerRounds } from "./handler-rounds.ts";

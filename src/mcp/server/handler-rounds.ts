@@ -1,10 +1,10 @@
 import type { CallContext } from "../../protocol/context.ts";
 import type { Handle } from "../../protocol/handle.ts";
 import { isThenable, type MaybePromise, type Params, type Reply } from "../../protocol/message.ts";
+import { isRecord } from "../../protocol/record.ts";
 import { traceContextOf } from "../../protocol/trace-context.ts";
 import { invalidArguments } from "../errors.ts";
 import type { Meta } from "../meta-keys.ts";
-import { isRecord } from "../record.ts";
 import { RoundRequester } from "./client-requester.ts";
 import { FeatureCall } from "./feature-call.ts";
 import type { Caller, OperationParams } from "./operation.ts";

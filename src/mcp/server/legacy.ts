@@ -8,6 +8,7 @@ import {
   type Request,
   success,
 } from "../../protocol/message.ts";
+import { isRecord } from "../../protocol/record.ts";
 import {
   type ClientCapabilities,
   type Implementation,
@@ -16,7 +17,6 @@ import {
 } from "../capabilities.ts";
 import { invalidArguments } from "../errors.ts";
 import { tasksExtension } from "../meta-keys.ts";
-import { isRecord } from "../record.ts";
 import { atLeast, isLegacy, latestLegacy } from "../revisions.ts";
 import type { Catalog } from "./catalog.ts";
 import type { Changes } from "./changes.ts";

@@ -9,6 +9,7 @@ import {
   type Request,
   success,
 } from "../../protocol/message.ts";
+import { isRecord } from "../../protocol/record.ts";
 import {
   type ClientCapabilities,
   type Implementation,
@@ -17,7 +18,6 @@ import {
 } from "../capabilities.ts";
 import { McpError, unsupportedRevision } from "../errors.ts";
 import { MetaKey } from "../meta-keys.ts";
-import { isRecord } from "../record.ts";
 import type { CacheHints } from "../results.ts";
 import { isModern, revisions } from "../revisions.ts";
 import type { Caller, Operation, Operations } from "./operation.ts";

@@ -1,9 +1,9 @@
 import { Pending } from "../../connection/pending.ts";
 import { isRpcError } from "../../protocol/errors.ts";
 import type { Peer } from "../../protocol/origin.ts";
+import { isRecord } from "../../protocol/record.ts";
 import type { ClientCapabilities, Implementation, LogLevel } from "../capabilities.ts";
 import { McpErrorCode } from "../errors.ts";
-import { isRecord } from "../record.ts";
 import { type LegacyRevision, latestLegacy } from "../revisions.ts";
 import type { Caller } from "./operation.ts";
 

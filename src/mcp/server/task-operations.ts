@@ -1,8 +1,8 @@
 import type { CallContext } from "../../protocol/context.ts";
 import { methodNotFound } from "../../protocol/errors.ts";
+import { isRecord } from "../../protocol/record.ts";
 import { errorOf, invalidArguments, type McpError, missingCapability } from "../errors.ts";
 import { MetaKey, tasksExtension } from "../meta-keys.ts";
-import { isRecord } from "../record.ts";
 import { pageOf } from "./list-operations.ts";
 import type { Caller, Operation } from "./operation.ts";
 import type { TaskRun, Tasks } from "./tasks.ts";

@@ -7,9 +7,9 @@ import {
   type MaybePromise,
   type Reply,
 } from "../../protocol/message.ts";
+import { isRecord } from "../../protocol/record.ts";
 import { errorOf, invalidArguments, McpError } from "../errors.ts";
 import { type Meta, MetaKey } from "../meta-keys.ts";
-import { isRecord } from "../record.ts";
 import type { Catalog } from "./catalog.ts";
 import { FeatureCall } from "./feature-call.ts";
 import { shown } from "./feature-operations.ts";

@@ -9,12 +9,12 @@ import {
   success,
 } from "../../protocol/message.ts";
 import type { Peer } from "../../protocol/origin.ts";
+import { isRecord } from "../../protocol/record.ts";
 import { refuseItems } from "../../protocol/serialize.ts";
 import type { Schema, ValidationResult } from "../../protocol/standard-schema.ts";
 import type { ContentBlock } from "../content.ts";
 import { McpError } from "../errors.ts";
 import { MetaKey } from "../meta-keys.ts";
-import { isRecord } from "../record.ts";
 import type { ToolResult } from "../results.ts";
 
 /** Converts what a handler returned to the result of a tool. */

@@ -1,13 +1,13 @@
 import type { JsonSchemaObject } from "../../openrpc/json-schema.ts";
 import type { ToolHints } from "../../protocol/contract.ts";
 import type { MaybePromise } from "../../protocol/message.ts";
+import { defined } from "../../protocol/record.ts";
 import type { OutputOf, Schema } from "../../protocol/standard-schema.ts";
 import { Method } from "../../server/method.ts";
 import type { Icon } from "../capabilities.ts";
 import type { ContentBlock } from "../content.ts";
 import { jsonSchema } from "../json-schema.ts";
 import type { Meta } from "../meta-keys.ts";
-import { defined } from "../record.ts";
 import type { ToolResult } from "../results.ts";
 import type { McpCall } from "./mcp-call.ts";
 

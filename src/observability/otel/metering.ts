@@ -75,11 +75,11 @@ export function metering(options: MeteringOptions = {}): Middleware {
     const own = options.metrics === undefined ? metrics.middleware.watch?.(service) : undefined;
     return {
       ...own,
-      answered(told: Answered): void {
-        own?.answered?.(told);
-        const label = labelOf(told.message, service);
+      answered(event: Answered): void {
+        own?.answered?.(event);
+        const label = labelOf(event.message, service);
         const method = label.startsWith("(") ? otherMethod : label;
-        answered.record(told.durationMs / 1000, attributesOf(method, told.error?.code));
+        answered.record(event.durationMs / 1000, attributesOf(method, event.error?.code));
       },
     };
   };

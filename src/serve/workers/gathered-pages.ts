@@ -25,15 +25,15 @@ export class GatheredPages {
     const missing = new Set(workers);
     await new Promise<void>((resolve) => {
       const late = this.#clock.after(patienceMs, resolve);
-      const heard = (worker: WorkerProcess): void => {
+      const received = (worker: WorkerProcess): void => {
         missing.delete(worker);
         if (missing.size > 0) return;
         late.cancel();
         resolve();
       };
-      this.#waiting.set(id, heard);
+      this.#waiting.set(id, received);
       for (const worker of workers) {
-        if (!worker.send({ callwire: "snapshot", path, id })) heard(worker);
+        if (!worker.send({ callwire: "snapshot", path, id })) received(worker);
       }
       if (workers.length === 0) resolve();
     });
@@ -47,7 +47,7 @@ export class GatheredPages {
     this.#waiting.get(id)?.(worker);
   }
 
-  /** A worker has ended: its counts stay, or counters would go back. */
+  /** A worker has ended: its counts are kept, because counters must not decrease. */
   ended(worker: WorkerProcess): void {
     for (const [path, snapshot] of worker.snapshots) {
       const page = this.#pages.get(path);
@@ -57,6 +57,6 @@ export class GatheredPages {
       this.#retired.set(path, before === undefined ? remains : page.merged([before, remains]));
     }
     worker.snapshots.clear();
-    for (const heard of this.#waiting.values()) heard(worker);
+    for (const received of this.#waiting.values()) received(worker);
   }
 }

@@ -1,4 +1,4 @@
-/** Messages between the primary and a worker; `callwire` tells them from those of the program. */
+/** Messages between the primary and a worker; the member `callwire` distinguishes them from those of the program. */
 export type WorkerMessage =
   | { readonly callwire: "ready"; readonly port: number }
   /** A worker asks for the snapshots of all workers. */
@@ -17,7 +17,7 @@ export type PrimaryMessage =
   | { readonly callwire: "snapshot"; readonly path: string; readonly id: number }
   | { readonly callwire: "gathered"; readonly id: number; readonly values: readonly unknown[] };
 
-/** The environment variable that tells a worker its port. */
+/** The environment variable with the port of a worker. */
 export const portVariable = "CALLWIRE_WORKER_PORT";
 
 export function isOurs(message: unknown): message is { readonly callwire: string } {

@@ -24,7 +24,7 @@ function countOf(workers: ServeWorkersOptions["workers"]): number {
   throw new TypeError(`workers must be "auto" or an integer of at least 1, not ${workers}`);
 }
 
-/** A port for all workers: with 0, one that replaces the last worker would get another port. */
+/** Chooses a port for all workers: if they listened on 0, a replacement for the last one would get another port. */
 async function freePort(host: string): Promise<number> {
   const server = createServer().listen(0, host);
   await once(server, "listening");
@@ -96,7 +96,7 @@ export class HttpWorkers implements AsyncDisposable {
   async start(): Promise<void> {
     const { port = 8000, host = "127.0.0.1" } = this.#options;
     this.#port = port === 0 ? await freePort(host) : port;
-    // Alone, so that a mistake is reported once.
+    // The first worker starts alone, so that a mistake is reported once.
     await this.#fork({ CALLWIRE_FIRST_WORKER: "1" }).ready;
     const others = Array.from({ length: this.#count - 1 }, () => this.#fork());
     try {

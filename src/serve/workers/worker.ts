@@ -46,7 +46,7 @@ export class HttpWorker {
     };
   }
 
-  /** Tells the primary that calls can come, and does what it asks. */
+  /** Reports to the primary that it is ready, and acts on its messages. */
   serve(http: WorkerServer): void {
     this.#http = http;
     process.on("message", (message: unknown) => {

@@ -1,7 +1,7 @@
+import { isRecord } from "../../protocol/record.ts";
 import type { Outgoing } from "./case.ts";
 import { request } from "./case-builders.ts";
 import type { Heard, Line, LineListener, LineWire } from "./conformance-wire.ts";
-import { isObject } from "./judge.ts";
 import { bytesOf, written } from "./payload.ts";
 import {
   isOwnCall,
@@ -207,7 +207,7 @@ class OpenLine implements LineListener {
     if (!text.includes("900000")) return false;
     try {
       const value: unknown = JSON.parse(text);
-      return isObject(value) && this.probes.delete(value.id as number);
+      return isRecord(value) && this.probes.delete(value.id as number);
     } catch {
       return false;
     }

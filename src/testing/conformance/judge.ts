@@ -1,3 +1,4 @@
+import { isRecord } from "../../protocol/record.ts";
 import type { ConformanceExchange, Expectation, ReplyPattern } from "./case.ts";
 import type { Heard } from "./conformance-wire.ts";
 
@@ -154,7 +155,7 @@ function sameJson(left: unknown, right: unknown): boolean {
   if (Array.isArray(left) && Array.isArray(right)) {
     return left.length === right.length && left.every((item, i) => sameJson(item, right[i]));
   }
-  if (isObject(left) && isObject(right)) {
+  if (isRecord(left) && isRecord(right)) {
     const names = Object.keys(left);
     return (
       names.length === Object.keys(right).length &&
@@ -259,9 +260,9 @@ function settledFault(heard: Heard): string | undefined {
 
 function version1Fault(id: string, text: string): string | undefined {
   const { value } = parsed(text) ?? {};
-  if (!isObject(value)) return "the answer is not an object";
+  if (!isRecord(value)) return "the answer is not an object";
   if (Object.hasOwn(value, "jsonrpc")) return responseFault(value) ?? "the answer has version 2.0";
-  const complete = Object.hasOwn(value, "result") && isObject(value.error);
+  const complete = Object.hasOwn(value, "result") && isRecord(value.error);
   return complete && value.result === null && value.id === JSON.parse(id)
     ? undefined
     : "the answer is not a 1.0 response with a null result, an error and the id";
@@ -269,7 +270,7 @@ function version1Fault(id: string, text: string): string | undefined {
 
 /** Why a value is not a 2.0 Response object, in one sentence; undefined if it is one. */
 export function responseFault(value: unknown): string | undefined {
-  if (!isObject(value)) return `the response is ${kindOf(value)}, expected an object`;
+  if (!isRecord(value)) return `the response is ${kindOf(value)}, expected an object`;
   if (value.jsonrpc !== "2.0") {
     return Object.hasOwn(value, "jsonrpc")
       ? `the response has version ${JSON.stringify(value.jsonrpc)}, expected "2.0"`
@@ -288,17 +289,13 @@ export function responseFault(value: unknown): string | undefined {
 }
 
 function errorFault(error: unknown): string | undefined {
-  if (!isObject(error)) return `the error is ${kindOf(error)}, expected an object`;
+  if (!isRecord(error)) return `the error is ${kindOf(error)}, expected an object`;
   if (!Number.isInteger(error.code)) {
     return `the code of the error is ${JSON.stringify(error.code) ?? "missing"}, expected an integer`;
   }
   return typeof error.message === "string"
     ? undefined
     : `the message of the error is ${JSON.stringify(error.message) ?? "missing"}, expected a string`;
-}
-
-export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 export function kindOf(value: unknown): string {

@@ -67,7 +67,7 @@ export async function runConformance(
   const run = new Run(wire, session, fixtures, options.timeoutMs ?? 2_000);
   const began = performance.now();
   const results: ConformanceResult[] = [];
-  const tell = (result: ConformanceResult): void => {
+  const publish = (result: ConformanceResult): void => {
     results.push(result);
     options.onResult?.(result, results.length, plan.cases.length);
   };
@@ -79,13 +79,13 @@ export async function runConformance(
       signal.throwIfAborted();
       const result = await run.result(each);
       if (result.fault === "dead") state = "dead";
-      tell(result);
+      publish(result);
     }
   } catch (error) {
     if (!signal.aborted) throw error;
     state = "stopped";
     for (const each of plan.cases.slice(results.length))
-      tell(skipped(each, "the run was stopped first"));
+      publish(skipped(each, "the run was stopped first"));
   } finally {
     session.close();
   }

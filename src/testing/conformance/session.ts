@@ -1,7 +1,7 @@
 import { utf8Length } from "../../framing/utf8.ts";
+import { isRecord } from "../../protocol/record.ts";
 import type { Outgoing } from "./case.ts";
 import type { Heard } from "./conformance-wire.ts";
-import { isObject } from "./judge.ts";
 import type { ConformanceFixtures } from "./payload.ts";
 
 /** The messages exchanged with one server, whatever the wire. */
@@ -52,7 +52,7 @@ export function isOwnCall(text: string): boolean {
   if (!text.includes('"method"')) return false;
   try {
     const value: unknown = JSON.parse(text);
-    return isObject(value) && typeof value.method === "string";
+    return isRecord(value) && typeof value.method === "string";
   } catch {
     return false;
   }

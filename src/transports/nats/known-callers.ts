@@ -3,18 +3,18 @@ const mostKnown = 10_000;
 /** Most callers that are asked at the same time. */
 const mostAsked = 1_000;
 
-/** Callers that have not shown that they exist have one share of the server's limits together: anyone can make up inboxes. */
+/** All callers that have not proved that they exist share one part of the server's limits, because anyone can invent inboxes. */
 export const strangers = "strangers";
 
-/** Callers that have received something from here, which only one that exists can. */
+/** Callers that have proved that they exist, by reacting to a message from here. */
 export class KnownCallers {
   readonly #names = new Set<string>();
-  /** Callers that were asked for a sign, by the token of the answer. */
+  /** Callers whose proof is awaited, by the token of the answer. */
   readonly #asked = new Map<string, string>();
 
   has(name: string): boolean {
     if (!this.#names.delete(name)) return false;
-    // One that calls again is forgotten last.
+    // The caller that called last is forgotten last.
     this.#names.add(name);
     return true;
   }
@@ -31,7 +31,7 @@ export class KnownCallers {
     if (this.#asked.size > mostAsked && oldest !== undefined) this.#asked.delete(oldest);
   }
 
-  /** Something came with this token, or NATS reported that nobody is there. */
+  /** A message came with this token, or NATS reported that there is no subscriber. */
   answered(token: string, exists: boolean): void {
     const name = this.#asked.get(token);
     this.#asked.delete(token);

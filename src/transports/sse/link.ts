@@ -118,13 +118,13 @@ class EventExchange {
   async run(text: string): Promise<string | undefined> {
     const { maxResumes = 5 } = this.#options;
     let failures = 0;
-    let heard = "";
+    let resumedFrom = "";
     let lost: WireError | undefined;
     for (let first = true; first || failures <= maxResumes; first = false) {
       // The caller may have cancelled while headers were made, or between two connections.
       if (this.#payload.cancelled) break;
       try {
-        const response = first ? await this.#send("POST", {}, text) : await this.#ask(heard);
+        const response = first ? await this.#send("POST", {}, text) : await this.#ask(resumedFrom);
         return await this.#read(response);
       } catch (error) {
         lost = first ? wireErrorOf(error) : afterFirst(wireErrorOf(error));
@@ -136,10 +136,10 @@ class EventExchange {
       this.#retryMs = this.#decoder.retryMs ?? this.#retryMs;
       // A call without an event id cannot be resumed, and must not run twice.
       if (lastId === "" || this.#payload.cancelled) break;
-      failures = lastId === heard ? failures + 1 : 1;
-      heard = lastId;
+      failures = lastId === resumedFrom ? failures + 1 : 1;
+      resumedFrom = lastId;
       await this.#pause(this.#retryMs * (failures - 1) * (0.5 + Math.random()));
-      this.#decoder = new EventStreamDecoder(this.#maxBytes, heard);
+      this.#decoder = new EventStreamDecoder(this.#maxBytes, resumedFrom);
     }
     throw lost ?? endedEarly();
   }

@@ -65,7 +65,7 @@ export async function spawnConnection(
     seal: options.seal,
     tap: options.tap,
     transport: { kind: "stdio", headers: {}, remoteAddress: undefined },
-    // A line that a library prints, such as a banner, is no reason to stop the child.
+    // A line that a library prints, such as a banner, is not a reason to stop the child.
     maxStrikes: Number.POSITIVE_INFINITY,
     notices: options.notices,
   });

@@ -14,7 +14,7 @@ import type { Service } from "../../protocol/service.ts";
 import type { Tap } from "../../protocol/tap.ts";
 import { absoluteAddress, wrongAddress } from "../../protocol/url.ts";
 
-/** A value, or a function that makes it anew for each connection, such as one with a fresh token. */
+/** A value, or a function that returns it for each connection, such as one with a fresh token. */
 export type PerConnection<T> = T | (() => MaybePromise<T>);
 
 export interface WebSocketConnectOptions extends HeartbeatOptions {

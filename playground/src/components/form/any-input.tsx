@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 import type { InputProps } from "./field.tsx";
 
-/** Any JSON; what is none is taken for text. */
+/** Any JSON; input that is not JSON is taken as a string. */
 export function AnyInput({ id, value, required, describedBy, invalid, onChange }: InputProps) {
   const [typed, setTyped] = useState("");
   const isTyped = value !== undefined && JSON.stringify(read(typed)) === JSON.stringify(value);
@@ -33,7 +33,7 @@ function read(text: string): unknown {
   }
 }
 
-/** Text stands without quotes unless it would be read as something else. */
+/** A string is shown without quotes unless it would then be read as something else. */
 function written(value: unknown): string {
   if (value === undefined) return "";
   if (typeof value === "string" && read(value) === value) return value;

@@ -19,7 +19,7 @@ export interface FieldProps {
   readonly description?: string | undefined;
 }
 
-/** What an input needs to show a value and to change it. */
+/** What an input needs to show and change a value. */
 export interface InputProps {
   readonly id: string;
   readonly value: unknown;
@@ -30,19 +30,19 @@ export interface InputProps {
   readonly onChange: (value: unknown) => void;
 }
 
-/** Deeper values are left to the editor. */
+/** Deeper values are edited in the JSON editor. */
 const deepest = 8;
 
-/** One value of the params, with all that is inside it. */
+/** One value of the params, with everything inside it. */
 export function Field({ label, path, schema, required, description }: FieldProps) {
   const known = resolved(schema, components.value);
   const value = valueAt(draft.value.value, path);
   const id = `field-${path.join("-")}`;
   const kind = kindOf(known, path);
-  // The field inside a union is at the same place and shows the faults.
+  // The field inside a union has the same path and shows the faults.
   const isShown = draft.touched.value && !(kind === "union" && value !== undefined);
   const here = isShown ? draft.faults.value.filter((fault) => samePath(fault.path, path)) : [];
-  // What the page can tell, it tells in its own words; the server has the rest.
+  // Faults from the server are shown only if the page finds none itself.
   const own = here.filter(({ fromServer }) => fromServer !== true);
   const shown = own.length > 0 ? own : here;
   const input: InputProps = {

@@ -8,7 +8,7 @@ import { Field, type InputProps } from "./field.tsx";
 /** More would make the form slow; the editor shows all. */
 const mostShown = 50;
 
-/** The items of a list. */
+/** The items of an array. */
 export function ListFields({
   value,
   schema,
@@ -21,7 +21,7 @@ export function ListFields({
   return (
     <div class="fields">
       {items.slice(0, mostShown).map((_, i) => (
-        // Items have no names; their places are all that tells them apart.
+        // Items have no names, so the index is the key.
         <div class="item" key={i}>
           <Field
             label={`item ${i + 1}`}

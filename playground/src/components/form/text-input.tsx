@@ -2,7 +2,7 @@ import { useState } from "preact/hooks";
 import { typesOf } from "../../schema/resolve.ts";
 import type { InputProps } from "./field.tsx";
 
-/** A text or a number. What is no number stays as it was typed, so that the fault can be shown. */
+/** A string or a number. Input that is not a number stays as typed, so that the fault can be shown. */
 export function TextInput({
   id,
   value,
@@ -14,7 +14,7 @@ export function TextInput({
 }: InputProps) {
   const isNumber = typesOf(schema).some((type) => type === "number" || type === "integer");
   const read = (text: string): unknown => (isNumber ? numberOf(text) : text);
-  // "1." is on the way to "1.5" and must not be rewritten to "1".
+  // "1." may become "1.5", so it must not be rewritten to "1".
   const [typed, setTyped] = useState("");
   const shown = value !== undefined && read(typed) === value ? typed : written(value);
   const change = (text: string): void => {

@@ -52,7 +52,7 @@ function isNull(variant: JsonSchema): boolean {
   return resolved(variant, components.value).type === "null";
 }
 
-/** While it is being filled in, the alternative whose marks it bears: `{ "kind": "circle" }`. */
+/** The alternative that an incomplete value fits best; constants such as `"kind": "circle"` decide. */
 function likeliest(value: unknown, variants: readonly JsonSchema[]): number {
   const faults = variants.map((variant) => {
     const { properties = {} } = resolved(variant, components.value);

@@ -1,7 +1,7 @@
 /** Most answers on their way to the server. */
 const most = 64;
 
-/** Bounds the answers to requests of the server, which could ask for any number of them and take none. */
+/** Bounds the answers to the server's requests: it could send any number of requests and read no answer. */
 export class AnswersInFlight {
   #count = 0;
   readonly #waiting: (() => void)[] = [];

@@ -1,5 +1,17 @@
 import { WireError } from "../../../protocol/errors.ts";
 import type { Payload } from "../../../protocol/exchange.ts";
+import type { Request } from "../../../protocol/message.ts";
+import { isHandshake } from "../handshake.ts";
+
+/** Stays open as long as the subscription, so it does not count as in flight. */
+const listening = "subscriptions/listen";
+/** Calls in flight may depend on these, so they never wait for one. */
+const urgent: ReadonlySet<string> = new Set([
+  "logging/setLevel",
+  "ping",
+  "tasks/cancel",
+  "tasks/update",
+]);
 
 /** The option `maxInFlight`, checked. */
 export function inFlightOf({ maxInFlight = 256 }: { readonly maxInFlight?: number | undefined }) {
@@ -18,13 +30,20 @@ export class InFlightLimit {
   }
 
   /** Whether a call could start without waiting. */
-  get isFree(): boolean {
+  get #isFree(): boolean {
     return this.#running < this.#most;
+  }
+
+  /** Whether to send a message at once, on a connection of its own, without counting it. */
+  isPassedBy({ requests, expectsReply }: Payload): boolean {
+    const [{ method }] = requests as readonly [Request];
+    const mayWait = expectsReply && !isHandshake(method) && !urgent.has(method);
+    return method === listening || !(mayWait || this.#isFree);
   }
 
   /** Sends the payload when its turn comes; if it is cancelled before, it is never sent. */
   async run<T>(payload: Payload, send: () => Promise<T>): Promise<T> {
-    if (this.isFree) this.#running++;
+    if (this.#isFree) this.#running++;
     else await this.#turn(payload);
     try {
       if (payload.cancelled) throw cancelled();

@@ -1,7 +1,8 @@
 import { isEventStream, wireErrorOf } from "../../../http/client-exchange.ts";
+import { pause } from "../../../protocol/clock.ts";
 import type { Log } from "../../../protocol/log.ts";
 import { lostStatuses } from "../handshake.ts";
-import { longestRetryMs, pause } from "../pause.ts";
+import { longestRetryMs } from "../retry-waits.ts";
 import { type HttpSender, isSuccess } from "./http-sender.ts";
 import { type ResumeOptions, resumableEvents } from "./resumable-events.ts";
 
@@ -17,7 +18,7 @@ export interface ServerStreamOptions extends ResumeOptions {
 }
 
 const retryMs = 1_000;
-/** Some servers respond only with their first message, so nobody waits for the stream longer than this. */
+/** Some servers respond only with their first message, so callers wait for the stream no longer than this. */
 const patienceMs = 1_000;
 
 /** The stream for messages of a legacy server that belong to no request. */

@@ -11,7 +11,7 @@ import { callsOf, dropCall } from "../../../protocol/origin-calls.ts";
 import { isEnvelope } from "../../../protocol/parse.ts";
 import { requestText } from "../../../protocol/serialize.ts";
 import { isHandshake } from "../handshake.ts";
-import type { ClientEnd, McpLink, McpWire } from "../wire.ts";
+import type { ClientEnd, McpLink } from "../wire.ts";
 import { AnswersInFlight } from "./answers-in-flight.ts";
 import {
   type HttpSession,
@@ -49,16 +49,6 @@ const accept = "application/json, text/event-stream";
 const goodbyeMs = 2_000;
 /** How long a server may take to accept a message that has no reply. */
 const longestPostMs = 60_000;
-
-/** Stays open as long as the subscription, so it does not count as in flight. */
-const listening = "subscriptions/listen";
-/** Calls in flight may depend on these, so they never wait for one. */
-const urgent: ReadonlySet<string> = new Set([
-  "logging/setLevel",
-  "ping",
-  "tasks/cancel",
-  "tasks/update",
-]);
 
 /** Streamable HTTP as a link: each request is a POST, answered with JSON or an event stream. */
 export class StreamableHttp implements McpLink {
@@ -163,9 +153,7 @@ export class StreamableHttp implements McpLink {
   }
 
   #inTurn(text: string, payload: Payload): Promise<string | undefined> {
-    const [{ method }] = payload.requests as readonly [Request];
-    const mayWait = payload.expectsReply && !isHandshake(method) && !urgent.has(method);
-    const beside = method === listening || !(mayWait || this.#inFlight.isFree);
+    const beside = this.#inFlight.isPassedBy(payload);
     const send = (): Promise<string | undefined> => this.#exchange(text, payload, beside);
     return beside ? send() : this.#inFlight.run(payload, send);
   }
@@ -350,23 +338,4 @@ export class StreamableHttp implements McpLink {
 /** Legacy requests other than the handshake need a session. */
 function belongsToSession(request: Request): boolean {
   return !isHandshake(request.method) && revisionIn(request) === undefined;
-}
-
-export interface McpHttpLinkOptions extends StreamableHttpOptions {}
-
-/**
- * A server behind a URL, over Streamable HTTP: `mcpHttpLink("https://example.com/mcp")`.
- * @example
- * ```ts
- * import { mcpClient, mcpHttpLink } from "callwire/mcp/client";
- *
- * const link = mcpHttpLink("https://example.com/mcp", {
- *   headers: { authorization: "Bearer d2hhdCBhIHRva2Vu" },
- * });
- * const client = mcpClient(link, { name: "my-host", version: "1.0.0" });
- * console.log(await client.callTool("math_add", { a: 2, b: 3 }));
- * ```
- */
-export function mcpHttpLink(url: string | URL, options: McpHttpLinkOptions = {}): McpWire {
-  return { hasHeaders: true, open: (end) => new StreamableHttp(url, options, end) };
 }

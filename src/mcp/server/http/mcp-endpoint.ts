@@ -127,7 +127,8 @@ export class McpEndpoint {
 
   leave(exchange: McpExchange): void {
     this.#open.remove(exchange);
-    if (!exchange.listens && --this.#calls === 0) for (const tell of this.#idle.splice(0)) tell();
+    if (!exchange.listens && --this.#calls === 0)
+      for (const resolve of this.#idle.splice(0)) resolve();
     const { session } = exchange;
     if (session === undefined) return;
     session.running--;

@@ -1,8 +1,8 @@
 import type { RequestHead } from "../../../http/http-message.ts";
+import { isRecord } from "../../../protocol/record.ts";
 import { headerMismatch, type McpError } from "../../errors.ts";
 import { namedBy, paramAt, readHeaderValue } from "../../header-values.ts";
 import { MetaKey } from "../../meta-keys.ts";
-import { isRecord } from "../../record.ts";
 import { isModern } from "../../revisions.ts";
 import type { Catalog } from "../catalog.ts";
 

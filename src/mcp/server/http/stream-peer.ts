@@ -60,7 +60,7 @@ export class StreamPeer implements Peer {
             const { method, params } = mcpNotices.cancel(id);
             this.notify(method, params);
           });
-    if (!this.#events.tell(requestText(request))) {
+    if (!this.#events.sendEvent(requestText(request))) {
       outgoing.cancel?.(new WireError("CONNECTION_LOST", "the client has closed its event stream"));
     }
     return reply;

@@ -1,11 +1,7 @@
 import { decodeUtf8 } from "../../../framing/utf8.ts";
 import { settledOrTimeout } from "../../../protocol/clock.ts";
-import {
-  callFailureIn,
-  ErrorCode,
-  shuttingDown,
-  type Undisclosed,
-} from "../../../protocol/errors.ts";
+import { ErrorCode, shuttingDown, type Undisclosed } from "../../../protocol/errors.ts";
+import { callFailureIn } from "../../../protocol/failure-data.ts";
 import type { ErrorObject } from "../../../protocol/message.ts";
 import { Origin, type Usage } from "../../../protocol/origin.ts";
 import { isEnvelope, parsePayload, unparsable } from "../../../protocol/parse.ts";

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { KV } from "@nats-io/kv";
-import { LateError, systemClock, withTimeout } from "../../../protocol/clock.ts";
+import { LateError, pause, systemClock, withTimeout } from "../../../protocol/clock.ts";
 import type { Context } from "../../../protocol/context.ts";
 import { electionPatienceMs, isForbidden, isTemporary } from "../connection.ts";
 
@@ -100,10 +100,4 @@ export class BucketRetry {
       throw error;
     }
   }
-}
-
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => {
-    systemClock.after(ms, resolve, true);
-  });
 }

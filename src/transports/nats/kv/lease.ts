@@ -49,7 +49,7 @@ export interface Lease {
   release(): Promise<void>;
 }
 
-/** Holds a key while its call runs, by writing it again and again. */
+/** Holds a key while its call runs, by writing it at intervals. */
 export function holdKey(
   settings: LeaseSettings,
   held: { readonly name: string; readonly note: Note; readonly revision: number },
