@@ -4,6 +4,7 @@ import { peerCertificate } from "../../streams/peer-certificate.ts";
 import type { HeaderRecord } from "../client-exchange.ts";
 import type { EventSink } from "../event-peer.ts";
 import type { BodyReader, HttpMessage } from "../http-message.ts";
+import { nodeCodings } from "../node-codings.ts";
 import { largeReplyLength } from "../unread-reply.ts";
 import type { FastHead } from "./head.ts";
 
@@ -19,6 +20,7 @@ export interface FastWire {
 /** A request that arrived completely on the fast path. Node's own message takes its place if the reply needs more than that. */
 export class FastMessage implements HttpMessage {
   readonly head: FastHead;
+  readonly codings = nodeCodings;
   readonly #wire: FastWire;
   readonly #body: string | undefined;
   #isReplied = false;
@@ -77,7 +79,7 @@ export class FastMessage implements HttpMessage {
   }
 
   read(reader: BodyReader): void {
-    reader.received(this.#body, true);
+    reader.received(this.#body, this.#body);
   }
 
   inTurn(run: () => void): void {

@@ -23,7 +23,6 @@ import {
   refusal,
   refusedBy,
   streamGone,
-  unsupportedEncoding,
   unsupportedType,
 } from "../../http/refusal.ts";
 import { type Recording, type ReplayOptions, ReplayStore } from "../../http/replay.ts";
@@ -196,9 +195,6 @@ export class EndpointRules {
 
   #refuseBody(head: RequestHead): Refusal | undefined {
     if (!isJsonType(head.contentType)) return unsupportedType;
-    if (head.contentEncoding !== undefined && head.contentEncoding.toLowerCase() !== "identity") {
-      return unsupportedEncoding;
-    }
     return Number(head.contentLength ?? 0) > this.service.limits.maxMessageBytes
       ? this.tooLarge
       : undefined;
