@@ -1,3 +1,5 @@
+import type { HeaderRecord } from "./client-exchange.ts";
+
 /** The ways to compress a body that this library knows, by their names in HTTP. */
 export type Coding = "zstd" | "br" | "gzip";
 
@@ -12,6 +14,17 @@ export function codingOf(header: string | undefined): string | undefined {
   const name = header?.trim().toLowerCase();
   if (name === undefined || name === "identity") return undefined;
   return name === "x-gzip" ? "gzip" : name;
+}
+
+/** The headers of a reply that is compressed for some clients, and for this one if there is a coding. */
+export function codedHeaders(
+  headers: HeaderRecord | undefined,
+  coding: Coding | undefined,
+): HeaderRecord {
+  const vary = headers?.vary === undefined ? "accept-encoding" : `${headers.vary}, accept-encoding`;
+  return coding === undefined
+    ? { ...headers, vary }
+    : { ...headers, vary, "content-encoding": coding };
 }
 
 /** The first of the offered codings that the client prefers according to its Accept-Encoding; undefined for none. */

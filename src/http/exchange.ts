@@ -5,7 +5,12 @@ import { Origin, type Peer, unreachablePeer } from "../protocol/origin.ts";
 import { abandonCalls, callsOf, endCalls, endSubscriptions } from "../protocol/origin-calls.ts";
 import type { Service } from "../protocol/service.ts";
 import type { HeaderRecord } from "./client-exchange.ts";
-import type { SentBody } from "./content-coding.ts";
+import {
+  acceptedCoding,
+  codedHeaders,
+  compressedFromLength,
+  type SentBody,
+} from "./content-coding.ts";
 import { type EventHost, type EventPeer, type EventSink, eventHeaders } from "./event-peer.ts";
 import type { BodyFault, BodyReader, HttpMessage } from "./http-message.ts";
 import { HttpTransport } from "./http-transport.ts";
@@ -17,6 +22,8 @@ export interface ExchangeHost {
   readonly service: Pick<Service, "limits" | "log" | "running" | "watch">;
   /** The status of an answer without a reply. */
   readonly noReplyStatus: number;
+  /** Whether long replies are compressed for clients that accept it. */
+  readonly compresses: boolean;
   /** The reply to a call that could not be answered because of a mistake in this library or in middleware. */
   readonly internalError: string;
   /** The body of a request. */
@@ -113,7 +120,10 @@ export class Exchange implements EventHost, BodyReader, Linked<Exchange> {
     const all = this.#headers(status, text, headers);
     try {
       if (isArriving) message.sendEarly(status, text, all);
-      else message.send(status, text, all);
+      else if (text.length >= compressedFromLength && this.#mayCompress) {
+        const coding = acceptedCoding(message.head.get("accept-encoding"), message.codings);
+        message.send(status, text, codedHeaders(all, coding), coding);
+      } else message.send(status, text, all);
     } catch (error) {
       this.#host.service.log.error({ err: error }, "an error carries invalid headers");
       message.send(status, text, this.#headers(status, text, undefined));
@@ -195,6 +205,12 @@ export class Exchange implements EventHost, BodyReader, Linked<Exchange> {
     const common = this.#host.commonHeaders(this);
     const headers = common === undefined ? eventHeaders : { ...eventHeaders, ...common };
     return this.message.openEvents(headers, closed);
+  }
+
+  /** A signed reply is not compressed, because its digest covers the text. */
+  get #mayCompress(): boolean {
+    const isSigned = this.#transport?.isSigned === true;
+    return this.#host.compresses && this.origin?.mayCompress !== false && !isSigned;
   }
 
   #headers(status: number, text: string, own: HeaderRecord | undefined): HeaderRecord | undefined {

@@ -2,7 +2,7 @@ import { BodyBytes, countedFromBytes } from "./body-bytes.ts";
 import { chunksOf, type HeaderRecord } from "./client-exchange.ts";
 import { type Coding, codingOf } from "./content-coding.ts";
 import type { EventSink } from "./event-peer.ts";
-import { fetchCodings, inflatedChunks } from "./fetch-codings.ts";
+import { compressedStream, fetchCodings, inflatedChunks } from "./fetch-codings.ts";
 import { StreamSink } from "./fetch-event-sink.ts";
 import { FetchHead } from "./fetch-head.ts";
 import type { BodyFault, BodyReader, HttpMessage, MessageLimits } from "./http-message.ts";
@@ -110,7 +110,13 @@ export class FetchMessage implements HttpMessage {
     run();
   }
 
-  send(status: number, text: string, headers: HeaderRecord | undefined): void {
+  send(status: number, text: string, headers: HeaderRecord | undefined, coding?: Coding): void {
+    if (coding !== undefined) {
+      // Without `encodeBody`, Workers would compress what is compressed.
+      const init = { status, headers: { ...jsonHeaders, ...headers }, encodeBody: "manual" };
+      this.#answer(new Response(compressedStream(text), init));
+      return;
+    }
     const isPlain = headers === undefined && status === 200;
     const response =
       text === ""

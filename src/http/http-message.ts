@@ -46,8 +46,8 @@ export interface HttpMessage {
   read(reader: BodyReader): void;
   /** Runs what answers a request without a body, after the earlier requests of the connection were answered. */
   inTurn(run: () => void): void;
-  /** Sends JSON, or no body if the text is empty; throws if a header is invalid. */
-  send(status: number, text: string, headers: HeaderRecord | undefined): void;
+  /** Sends JSON, compressed if there is a coding, or no body if the text is empty; throws if a header is invalid. */
+  send(status: number, text: string, headers: HeaderRecord | undefined, coding?: Coding): void;
   /** Sends a response while the body still arrives; its headers should close the connection. */
   sendEarly(status: number, text: string, headers: HeaderRecord | undefined): void;
   /** Begins a response of events; undefined if the client has gone. */

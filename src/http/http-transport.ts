@@ -29,6 +29,10 @@ export class HttpTransport implements Transport {
     return this.#http;
   }
 
+  get isSigned(): boolean {
+    return this.#http?.signReply !== undefined;
+  }
+
   /** The headers that sign a reply; undefined unless the request was verified. */
   signature(status: number, body: string): HeaderRecord | undefined {
     return this.#http?.signReply?.(status, body);

@@ -12,11 +12,11 @@ import type { HeaderRecord } from "./client-exchange.ts";
 import { type Coding, codingOf, type SentBody } from "./content-coding.ts";
 import type { EventSink } from "./event-peer.ts";
 import type { BodyReader, HttpMessage, MessageLimits } from "./http-message.ts";
-import { nodeCodings, readInflated } from "./node-codings.ts";
+import { compressLater, compressNow, nodeCodings, readInflated } from "./node-codings.ts";
 import { NodeEventSink, whenClosed } from "./node-event-sink.ts";
 import { NodeHead } from "./node-head.ts";
 import { inTurn } from "./pipeline.ts";
-import { countable, countUnread } from "./unread-reply.ts";
+import { countable, countUnread, largeReplyLength } from "./unread-reply.ts";
 
 /** How long a client that is refused may go on sending its body, and has for reading the refusal. */
 const lingerMs = 2_000;
@@ -132,12 +132,36 @@ export class NodeMessage implements HttpMessage {
     inTurn(this.#request, this.#response, this.#limits.buffers, run);
   }
 
-  send(status: number, text: string, headers: HeaderRecord | undefined): void {
+  send(status: number, text: string, headers: HeaderRecord | undefined, coding?: Coding): void {
     const response = this.#response;
-    const body = countable(text);
+    if (coding !== undefined && text.length > largeReplyLength) {
+      this.#sendLater(status, text, headers, coding);
+      return;
+    }
+    const body = coding === undefined ? countable(text) : compressNow(text, coding);
     response.writeHead(status, nodeHeaders(status, body, headers));
     response.end(body);
     countUnread(response, text.length, this.#limits);
+  }
+
+  /** Compresses a large reply in another thread, because it would take milliseconds; its length is not known before. */
+  #sendLater(
+    status: number,
+    text: string,
+    headers: HeaderRecord | undefined,
+    coding: Coding,
+  ): void {
+    const response = this.#response;
+    response.writeHead(status, { "Content-Type": "application/json", ...headers });
+    compressLater(text, coding, (error, bytes) => {
+      if (response.destroyed) return;
+      if (error !== null) {
+        response.destroy(error);
+        return;
+      }
+      response.end(bytes);
+      countUnread(response, bytes.length, this.#limits);
+    });
   }
 
   /** More than a message may hold is not read: closing while it arrives could discard the unread response. */

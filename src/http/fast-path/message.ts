@@ -2,6 +2,7 @@ import type { Duplex } from "node:stream";
 import type { PeerCertificate, Transport } from "../../protocol/origin.ts";
 import { peerCertificate } from "../../streams/peer-certificate.ts";
 import type { HeaderRecord } from "../client-exchange.ts";
+import type { Coding } from "../content-coding.ts";
 import type { EventSink } from "../event-peer.ts";
 import type { BodyReader, HttpMessage } from "../http-message.ts";
 import { nodeCodings } from "../node-codings.ts";
@@ -86,11 +87,11 @@ export class FastMessage implements HttpMessage {
     run();
   }
 
-  send(status: number, text: string, headers: HeaderRecord | undefined): void {
-    const isShort = text.length <= largeReplyLength;
-    if (this.#node === undefined && isShort && this.#wire.reply(status, text, headers)) {
+  send(status: number, text: string, headers: HeaderRecord | undefined, coding?: Coding): void {
+    const isPlain = text.length <= largeReplyLength && coding === undefined;
+    if (this.#node === undefined && isPlain && this.#wire.reply(status, text, headers)) {
       this.#isReplied = true;
-    } else this.#onNode()?.send(status, text, headers);
+    } else this.#onNode()?.send(status, text, headers, coding);
   }
 
   sendEarly(status: number, text: string, headers: HeaderRecord | undefined): void {

@@ -34,6 +34,7 @@ export class Endpoint implements ExchangeHost {
   readonly rules: EndpointRules;
   readonly service: Service;
   readonly noReplyStatus: number;
+  readonly compresses: boolean;
   readonly internalError: string = errorText("2.0", "null", internalError);
   readonly #pace: CallPace | undefined;
   readonly #open = new LinkedList<Exchange>();
@@ -45,6 +46,7 @@ export class Endpoint implements ExchangeHost {
     this.rules = rules;
     this.service = rules.service;
     this.noReplyStatus = rules.noReplyStatus;
+    this.compresses = rules.compresses;
     this.#pace = pace;
   }
 
