@@ -4,6 +4,7 @@ import zlib, { constants } from "node:zlib";
 import { BodyBytes } from "./body-bytes.ts";
 import type { Coding } from "./content-coding.ts";
 import type { BodyFault, BodyReader, MessageLimits } from "./http-message.ts";
+import { largeReplyLength } from "./unread-reply.ts";
 
 interface Codec {
   inflater(): Transform;
@@ -68,6 +69,11 @@ const codecs: ReadonlyMap<string, Codec> = new Map(
 /** What Node can compress and inflate, the preferred one first. */
 export const nodeCodings = [...codecs.keys()] as readonly Coding[];
 
+/** What inflates a body; undefined if this version of Node cannot. */
+export function inflaterOf(coding: string): Transform | undefined {
+  return codecs.get(coding)?.inflater();
+}
+
 /** Compresses a short text, which takes less time than to let another thread do it. */
 export function compressNow(text: string, coding: Coding): Buffer {
   return (codecs.get(coding) as Codec).deflateSync(text);
@@ -82,6 +88,16 @@ export function compressLater(
   (codecs.get(coding) as Codec).deflate(text, done);
 }
 
+/** Compresses a text in the way that takes less time. */
+export function compress(text: string, coding: Coding): Promise<Buffer> {
+  if (text.length <= largeReplyLength) return Promise.resolve(compressNow(text, coding));
+  return new Promise((resolve, reject) => {
+    compressLater(text, coding, (error, bytes) =>
+      error === null ? resolve(bytes) : reject(error),
+    );
+  });
+}
+
 /** Inflates the body of a request while it arrives. The limits hold for both forms of it. */
 export function readInflated(
   request: IncomingMessage,
@@ -89,7 +105,7 @@ export function readInflated(
   limits: MessageLimits,
   reader: BodyReader,
 ): void {
-  const inflater = (codecs.get(coding) as Codec).inflater();
+  const inflater = inflaterOf(coding) as Transform;
   const collect = (chunk: Buffer): void => void sent.add(chunk, false);
   const stop = (): void => {
     request.off("data", collect);
