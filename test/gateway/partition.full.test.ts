@@ -18,7 +18,7 @@ const timeoutMs = 60_000;
 /** Soon enough for a test, and not so soon that an engine that is busy for a second is taken for a cut cable. */
 const pinging = { pingInterval: 700, maxPingOut: 2 };
 const didNotRun = (outcome: unknown): boolean =>
-  outcome instanceof RpcError && (outcome.data as { ran?: unknown }).ran === false;
+  outcome instanceof RpcError && (outcome.data as { ran?: unknown } | undefined)?.ran === false;
 const mayHaveRun = { ran: "unknown", reason: "connection-lost" };
 
 describeWith(["nats-server", "network namespaces"], "a network that parts", () => {

@@ -21,7 +21,7 @@ describeWith(["nats-server"], "durable notifications whose consumer or stream is
     await manager.consumers.delete("JOBS", "workers-any");
     await client.notify("note");
     await expect.poll(() => runs).toBe(1);
-    expect(told).toEqual(["what hands out notifications was gone, and was made anew"]);
+    expect(told).toEqual(["JetStream consumer was missing; recreated it"]);
     await manager.streams.delete("JOBS");
     // Until there is a stream again, the link refuses at once.
     const isStored = () =>
