@@ -29,7 +29,7 @@ export interface SseLinkOptions {
    * `refused: true`, and the request is sent once more: nothing of it has run. @default none
    */
   readonly credentials?: CredentialSource;
-  /** What a relative address counts from, such as "https://example.com" where pages are rendered on a server. @default the page */
+  /** What a relative address is resolved against, such as "https://example.com" if a server renders pages. @default the page */
   readonly baseUrl?: string | URL;
   /** Used in place of the global `fetch`. @default the global `fetch` */
   readonly fetch?: (url: string, init: RequestInit) => Promise<Response>;
@@ -88,7 +88,7 @@ class EventExchange {
   readonly #options: SseLinkOptions;
   readonly #maxBytes: number;
   readonly #clock: Clock;
-  /** Of the current connection. */
+  /** Aborts the current connection. */
   #controller = new AbortController();
   #left = false;
   /** Ends a pause, so that a cancelled call does not keep the process alive. */
