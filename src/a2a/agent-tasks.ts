@@ -243,7 +243,9 @@ export class AgentTasks implements RunHost {
       contextId: task.contextId,
       history: task.history ?? [],
       artifacts: task.artifacts ?? [],
-      signal: run.controller.signal,
+      get signal() {
+        return run.controller.signal;
+      },
       principal: call.principal,
       tenant,
       extensions: declaredExtensions(call),

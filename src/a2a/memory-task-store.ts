@@ -23,7 +23,8 @@ export interface MemoryTaskStoreOptions {
 
 interface Entry {
   readonly record: TaskRecord;
-  readonly timer: Timer;
+  /** When it is dropped, by the clock's `elapsed`. */
+  readonly expiresAt: number;
 }
 
 /**
@@ -49,6 +50,7 @@ export class MemoryTaskStore implements TaskStore {
   readonly #maxCharacters: number;
   readonly #ttlMs: number;
   #characters = 0;
+  #expiry: Timer | undefined;
 
   constructor(options: MemoryTaskStoreOptions = {}) {
     this.#clock = options.clock ?? systemClock;
@@ -68,10 +70,9 @@ export class MemoryTaskStore implements TaskStore {
     const { characters } = record;
     this.#makeRoom(id, characters - (before?.record.characters ?? 0), before === undefined);
     if (before !== undefined) this.#remove(id, before);
-    const timer = this.#clock.after(this.#ttlMs, () => this.#remove(id, entry));
-    const entry: Entry = { record, timer };
-    this.#entries.set(id, entry);
+    this.#entries.set(id, { record, expiresAt: this.#clock.elapsed() + this.#ttlMs });
     this.#characters += characters;
+    this.#expiry ??= this.#expireLater(this.#ttlMs);
     return true;
   }
 
@@ -106,10 +107,23 @@ export class MemoryTaskStore implements TaskStore {
     throw agentBusy();
   }
 
-  #remove(id: string, entry: Entry): void {
-    entry.timer.cancel();
-    if (this.#entries.get(id) !== entry) return;
+  #remove(id: string, { record }: Entry): void {
     this.#entries.delete(id);
-    this.#characters -= entry.record.characters;
+    this.#characters -= record.characters;
+  }
+
+  /** One timer for all: the entries are in the order in which they expire. */
+  #expireLater(delayMs: number): Timer {
+    return this.#clock.after(delayMs, () => {
+      const now = this.#clock.elapsed();
+      this.#expiry = undefined;
+      for (const [id, entry] of this.#entries) {
+        if (entry.expiresAt > now) {
+          this.#expiry = this.#expireLater(entry.expiresAt - now);
+          return;
+        }
+        this.#remove(id, entry);
+      }
+    });
   }
 }

@@ -45,7 +45,7 @@ type Answer = AsyncIterable<AgentUpdate, Content | undefined | void> | MaybeProm
 
 /** The work on one message, from the first step of the agent until the task is done or waits for input. */
 export class TaskRun {
-  readonly controller = new AbortController();
+  #controller: AbortController | undefined;
   /** Resolves to the answer: a message, or the task when it is done or waits for input. */
   readonly outcome: Promise<SendResult>;
   /** Undefined until there is a task. */
@@ -71,6 +71,12 @@ export class TaskRun {
     this.outcome.catch(() => {});
   }
 
+  /** Made when it is first needed: most agents do not look at it. */
+  get controller(): AbortController {
+    this.#controller ??= new AbortController();
+    return this.#controller;
+  }
+
   get id(): string {
     return this.first.task.id;
   }
@@ -86,7 +92,11 @@ export class TaskRun {
     } catch (error) {
       await this.#fail(error);
     } finally {
-      if (!this.isOver) this.#end();
+      // Cancelled before there was a task.
+      if (!this.isOver) {
+        this.#refuse(new Error("the agent ended without an answer"));
+        this.#end();
+      }
     }
   }
 
@@ -153,7 +163,7 @@ export class TaskRun {
   async #fail(error: unknown): Promise<void> {
     const { log, clock } = this.#host;
     // Errors that a cancelled agent throws are not failures.
-    if (this.isOver || this.controller.signal.aborted) return;
+    if (this.isOver || this.#controller?.signal.aborted === true) return;
     const isOwn = error instanceof RpcError && !(error instanceof RemoteError);
     if (!isOwn) log.error({ err: error, task: this.id }, "an agent failed");
     if (this.record === undefined && isOwn) {
@@ -238,7 +248,6 @@ export class TaskRun {
   #end(): void {
     if (this.isOver) return;
     this.isOver = true;
-    this.#refuse(new Error("the agent ended without an answer"));
     this.#host.ended(this);
   }
 

@@ -30,6 +30,13 @@ export class PendingBytes {
     return text;
   }
 
+  /** Takes all bytes. */
+  takeBytes(): Uint8Array {
+    const bytes = this.#bytes.slice(0, this.#length);
+    this.clear();
+    return bytes;
+  }
+
   clear(): void {
     this.#length = 0;
     // One long message must not keep its memory for as long as the stream is open.

@@ -9,13 +9,14 @@ export const countedFromBytes = 16 * 1024;
 /** The bytes of a body of which more may arrive, up to a limit. */
 export class BodyBytes implements Buffering {
   bufferedBytes = 0;
+  hasFailed = false;
   readonly #limits: MessageLimits;
   readonly #failed: (fault: BodyFault) => void;
   #first: Uint8Array | undefined = undefined;
   #all: PendingBytes | undefined = undefined;
   #isCounted = false;
 
-  /** `failed` is called at most once, and nothing may be added after it. */
+  /** `failed` is called at most once, and what is added after it is dropped. */
   constructor(limits: MessageLimits, failed: (fault: BodyFault) => void) {
     this.#limits = limits;
     this.#failed = failed;
@@ -23,6 +24,7 @@ export class BodyBytes implements Buffering {
 
   /** True if the bytes count from now on, until they are taken or discarded. */
   add(chunk: Uint8Array, isLast: boolean): boolean {
+    if (this.hasFailed) return false;
     this.bufferedBytes += chunk.length;
     if (this.bufferedBytes > this.#limits.maxMessageBytes) {
       this.#fail("too-large");
@@ -42,6 +44,11 @@ export class BodyBytes implements Buffering {
     this.discard();
     if (this.#all !== undefined) return this.#all.takeText();
     return this.#first === undefined ? "" : decodeUtf8(this.#first, 0, this.#first.length);
+  }
+
+  takeBytes(): Uint8Array {
+    this.discard();
+    return this.#all?.takeBytes() ?? this.#first ?? new Uint8Array(0);
   }
 
   /** They do not count any more. */
@@ -65,6 +72,7 @@ export class BodyBytes implements Buffering {
   }
 
   #fail(fault: BodyFault): void {
+    this.hasFailed = true;
     this.discard();
     this.#first = undefined;
     this.#all = undefined;

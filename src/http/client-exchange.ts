@@ -41,18 +41,20 @@ export class RequestHeaders {
     this.#plain = { ...this.#base, accept: accept.replace(/,.*/, "") };
   }
 
-  /** The headers of a request, signed if there is a signer. */
+  /** The headers of a request, signed if there is a signer; `coding` says how it is compressed and what it accepts. */
   signed(
     signer: HttpSigner | undefined,
     url: string,
-    body: string,
+    body: string | Uint8Array,
     payload: Payload,
+    coding?: HeaderRecord,
   ): HeaderRecord | Promise<HeaderRecord> {
     const own = this.of(payload);
-    if (signer === undefined) return own;
-    return Promise.resolve(own).then((headers) =>
-      signer.sign({ method: "POST", url, headers, body }),
-    );
+    if (signer === undefined && coding === undefined) return own;
+    return Promise.resolve(own).then((given) => {
+      const headers = { ...given, ...coding };
+      return signer === undefined ? headers : signer.sign({ method: "POST", url, headers, body });
+    });
   }
 
   of(payload: Payload): HeaderRecord | Promise<HeaderRecord> {

@@ -5,10 +5,16 @@ import { Origin, type Peer, unreachablePeer } from "../protocol/origin.ts";
 import { abandonCalls, callsOf, endCalls, endSubscriptions } from "../protocol/origin-calls.ts";
 import type { Service } from "../protocol/service.ts";
 import type { HeaderRecord } from "./client-exchange.ts";
+import {
+  acceptedCoding,
+  codedHeaders,
+  compressedFromLength,
+  type SentBody,
+} from "./content-coding.ts";
 import { type EventHost, type EventPeer, type EventSink, eventHeaders } from "./event-peer.ts";
 import type { BodyFault, BodyReader, HttpMessage } from "./http-message.ts";
 import { HttpTransport } from "./http-transport.ts";
-import type { Refusal } from "./refusal.ts";
+import { type Refusal, unsupportedEncoding } from "./refusal.ts";
 import type { Recording } from "./replay.ts";
 
 /** What an exchange needs to know of the protocol above it: an endpoint of JSON-RPC, or one request of MCP. */
@@ -16,10 +22,12 @@ export interface ExchangeHost {
   readonly service: Pick<Service, "limits" | "log" | "running" | "watch">;
   /** The status of an answer without a reply. */
   readonly noReplyStatus: number;
+  /** Whether long replies are compressed for clients that accept it. */
+  readonly compresses: boolean;
   /** The reply to a call that could not be answered because of a mistake in this library or in middleware. */
   readonly internalError: string;
   /** The body of a request. */
-  received(exchange: Exchange, text: string | undefined, isExact: boolean): void;
+  received(exchange: Exchange, text: string | undefined, sent: SentBody | undefined): void;
   /** The refusal of a request whose body cannot be read. */
   refusalOf(fault: BodyFault): Refusal;
   /** Headers of every response, whatever it says, such as those for CORS. */
@@ -58,8 +66,8 @@ export class Exchange implements EventHost, BodyReader, Linked<Exchange> {
     return this.message.isGone;
   }
 
-  received(text: string | undefined, isExact: boolean): void {
-    this.#host.received(this, text, isExact);
+  received(text: string | undefined, sent: SentBody | undefined): void {
+    this.#host.received(this, text, sent);
   }
 
   failed(fault: BodyFault): void {
@@ -70,11 +78,13 @@ export class Exchange implements EventHost, BodyReader, Linked<Exchange> {
       this.#host.service.log.error({}, "other code read the body of a request before this handler");
     }
     const isArriving = fault === "too-large" || fault === "overload";
-    this.refuse(this.#host.refusalOf(fault), isArriving);
+    const refusal =
+      fault === "encoded" ? unsupportedEncoding(this.message.codings) : this.#host.refusalOf(fault);
+    this.refuse(refusal, isArriving);
   }
 
   /** Begins a call of a client that takes JSON only; `body` is exactly what was sent, if that is known. */
-  begin(body: string | undefined, peer: Peer = unreachablePeer): Origin {
+  begin(body: SentBody | undefined, peer: Peer = unreachablePeer): Origin {
     this.#transport = new HttpTransport(this.message, body);
     this.origin = new Origin(this.#transport, peer, this.#host.service.limits);
     return this.origin;
@@ -82,7 +92,7 @@ export class Exchange implements EventHost, BodyReader, Linked<Exchange> {
 
   /** Begins a call that may have events before its reply, or, if `asEvents`, is answered by events only. */
   beginEvents(
-    body: string | undefined,
+    body: SentBody | undefined,
     events: EventPeer,
     asEvents: boolean,
     peer: Peer = events,
@@ -110,7 +120,10 @@ export class Exchange implements EventHost, BodyReader, Linked<Exchange> {
     const all = this.#headers(status, text, headers);
     try {
       if (isArriving) message.sendEarly(status, text, all);
-      else message.send(status, text, all);
+      else if (text.length >= compressedFromLength && this.#mayCompress) {
+        const coding = acceptedCoding(message.head.get("accept-encoding"), message.codings);
+        message.send(status, text, codedHeaders(all, coding), coding);
+      } else message.send(status, text, all);
     } catch (error) {
       this.#host.service.log.error({ err: error }, "an error carries invalid headers");
       message.send(status, text, this.#headers(status, text, undefined));
@@ -192,6 +205,12 @@ export class Exchange implements EventHost, BodyReader, Linked<Exchange> {
     const common = this.#host.commonHeaders(this);
     const headers = common === undefined ? eventHeaders : { ...eventHeaders, ...common };
     return this.message.openEvents(headers, closed);
+  }
+
+  /** A signed reply is not compressed, because its digest covers the text. */
+  get #mayCompress(): boolean {
+    const isSigned = this.#transport?.isSigned === true;
+    return this.#host.compresses && this.origin?.mayCompress !== false && !isSigned;
   }
 
   #headers(status: number, text: string, own: HeaderRecord | undefined): HeaderRecord | undefined {

@@ -1,6 +1,8 @@
 import { BodyBytes, countedFromBytes } from "./body-bytes.ts";
 import { chunksOf, type HeaderRecord } from "./client-exchange.ts";
+import { type Coding, codingOf } from "./content-coding.ts";
 import type { EventSink } from "./event-peer.ts";
+import { compressedStream, fetchCodings, inflatedChunks } from "./fetch-codings.ts";
 import { StreamSink } from "./fetch-event-sink.ts";
 import { FetchHead } from "./fetch-head.ts";
 import type { BodyFault, BodyReader, HttpMessage, MessageLimits } from "./http-message.ts";
@@ -17,6 +19,7 @@ export interface Responder {
 /** One request of a runtime whose servers are functions from `Request` to `Response`. */
 export class FetchMessage implements HttpMessage {
   readonly head: FetchHead;
+  readonly codings = fetchCodings;
   readonly connection = undefined;
   readonly certificate = undefined;
   isAnswered = false;
@@ -70,33 +73,50 @@ export class FetchMessage implements HttpMessage {
       reader.failed("consumed");
       return;
     }
+    const coding = codingOf(this.head.contentEncoding);
+    if (coding !== undefined && !this.codings.includes(coding as Coding)) {
+      reader.failed("encoded");
+      return;
+    }
     let fault: BodyFault | undefined;
-    const body = new BodyBytes(this.#limits, (found) => {
+    const fail = (found: BodyFault): void => {
       fault = found;
-    });
+    };
+    const body = new BodyBytes(this.#limits, fail);
+    const sent = coding === undefined ? undefined : new BodyBytes(this.#limits, fail);
     try {
-      if (Number(this.head.contentLength) < countedFromBytes) {
+      if (sent === undefined && Number(this.head.contentLength) < countedFromBytes) {
         body.add(new Uint8Array(await this.#request.arrayBuffer()), true);
       } else {
-        for await (const chunk of chunksOf(this.#request.body)) {
+        const { body: stream } = this.#request;
+        for await (const chunk of sent ? inflatedChunks(stream, sent) : chunksOf(stream)) {
           body.add(chunk, false);
           if (fault !== undefined) break;
         }
       }
     } catch {
-      // The client left in the middle of its body.
-      fault = "unreadable";
+      // The client left in the middle of its body, or it cannot be inflated.
+      fault ??= "unreadable";
     }
     body.discard();
-    if (fault === undefined) reader.received(body.takeText(), true);
-    else reader.failed(fault);
+    sent?.discard();
+    if (fault === undefined) {
+      const text = body.takeText();
+      reader.received(text, sent === undefined ? text : sent.takeBytes());
+    } else reader.failed(fault);
   }
 
   inTurn(run: () => void): void {
     run();
   }
 
-  send(status: number, text: string, headers: HeaderRecord | undefined): void {
+  send(status: number, text: string, headers: HeaderRecord | undefined, coding?: Coding): void {
+    if (coding !== undefined) {
+      // Without `encodeBody`, Workers would compress what is compressed.
+      const init = { status, headers: { ...jsonHeaders, ...headers }, encodeBody: "manual" };
+      this.#answer(new Response(compressedStream(text), init));
+      return;
+    }
     const isPlain = headers === undefined && status === 200;
     const response =
       text === ""

@@ -3,6 +3,7 @@ import type { WireBuffers } from "../protocol/memory-bounds.ts";
 import type { PeerCertificate, Transport } from "../protocol/origin.ts";
 import type { Service } from "../protocol/service.ts";
 import type { HeaderRecord } from "./client-exchange.ts";
+import type { Coding, SentBody } from "./content-coding.ts";
 import type { EventSink } from "./event-peer.ts";
 
 /** What a request says before its body; header values as they arrived. */
@@ -26,6 +27,8 @@ export interface RequestHead {
 export interface HttpMessage {
   readonly head: RequestHead;
   readonly url: string;
+  /** The codings of bodies that the platform can read and write, the preferred one first. */
+  readonly codings: readonly Coding[];
   /** All headers, by their names in lower case. */
   readonly headers: Transport["headers"];
   /** Path and query as the client sent them. */
@@ -43,8 +46,8 @@ export interface HttpMessage {
   read(reader: BodyReader): void;
   /** Runs what answers a request without a body, after the earlier requests of the connection were answered. */
   inTurn(run: () => void): void;
-  /** Sends JSON, or no body if the text is empty; throws if a header is invalid. */
-  send(status: number, text: string, headers: HeaderRecord | undefined): void;
+  /** Sends JSON, compressed if there is a coding, or no body if the text is empty; throws if a header is invalid. */
+  send(status: number, text: string, headers: HeaderRecord | undefined, coding?: Coding): void;
   /** Sends a response while the body still arrives; its headers should close the connection. */
   sendEarly(status: number, text: string, headers: HeaderRecord | undefined): void;
   /** Begins a response of events; undefined if the client has gone. */
@@ -55,11 +58,11 @@ export interface HttpMessage {
 }
 
 /** Why a body was not read to its end. */
-export type BodyFault = "too-large" | "overload" | "unreadable" | "consumed";
+export type BodyFault = "too-large" | "overload" | "unreadable" | "consumed" | "encoded";
 
 export interface BodyReader {
-  /** The text is undefined if the bytes are not UTF-8; `isExact` says that it is exactly what was sent. */
-  received(text: string | undefined, isExact: boolean): void;
+  /** The text is undefined if the bytes are not UTF-8; `sent` is the body exactly as it was sent, if that is known. */
+  received(text: string | undefined, sent: SentBody | undefined): void;
   failed(fault: BodyFault): void;
 }
 

@@ -1,17 +1,18 @@
 import type { PeerCertificate, Transport } from "../protocol/origin.ts";
 import type { HttpRequestFacts } from "../protocol/seal.ts";
 import type { HeaderRecord } from "./client-exchange.ts";
+import type { SentBody } from "./content-coding.ts";
 import type { HttpMessage } from "./http-message.ts";
 
 /** Where a call over HTTP came from; computes nothing before it is read. */
 export class HttpTransport implements Transport {
   readonly kind = "http";
   readonly #message: HttpMessage;
-  readonly #body: string | undefined;
+  readonly #body: SentBody | undefined;
   #http: HttpRequestFacts | undefined = undefined;
 
   /** `body` is exactly what was sent, if that is known. */
-  constructor(message: HttpMessage, body: string | undefined) {
+  constructor(message: HttpMessage, body: SentBody | undefined) {
     this.#message = message;
     this.#body = body;
   }
@@ -26,6 +27,10 @@ export class HttpTransport implements Transport {
       signReply: undefined,
     };
     return this.#http;
+  }
+
+  get isSigned(): boolean {
+    return this.#http?.signReply !== undefined;
   }
 
   /** The headers that sign a reply; undefined unless the request was verified. */

@@ -42,7 +42,11 @@ export class NodeHead implements RequestHead {
           this.#read14(name.toLowerCase(), raw[i + 1] as string);
           break;
         case 16:
-          if (name.toLowerCase() === "content-encoding") this.contentEncoding = raw[i + 1];
+          if (name.toLowerCase() === "content-encoding") {
+            const value = raw[i + 1] as string;
+            this.contentEncoding =
+              this.contentEncoding === undefined ? value : `${this.contentEncoding}, ${value}`;
+          }
           break;
       }
     }

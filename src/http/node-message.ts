@@ -9,12 +9,14 @@ import type { PeerCertificate } from "../protocol/origin.ts";
 import { peerCertificate } from "../streams/peer-certificate.ts";
 import { BodyBytes } from "./body-bytes.ts";
 import type { HeaderRecord } from "./client-exchange.ts";
+import { type Coding, codingOf, type SentBody } from "./content-coding.ts";
 import type { EventSink } from "./event-peer.ts";
 import type { BodyReader, HttpMessage, MessageLimits } from "./http-message.ts";
+import { compressLater, compressNow, nodeCodings, readInflated } from "./node-codings.ts";
 import { NodeEventSink, whenClosed } from "./node-event-sink.ts";
 import { NodeHead } from "./node-head.ts";
 import { inTurn } from "./pipeline.ts";
-import { countable, countUnread } from "./unread-reply.ts";
+import { countable, countUnread, largeReplyLength } from "./unread-reply.ts";
 
 /** How long a client that is refused may go on sending its body, and has for reading the refusal. */
 const lingerMs = 2_000;
@@ -25,6 +27,7 @@ type ParsedRequest = IncomingMessage & { body?: unknown; _body?: boolean };
 /** One request of `node:http`, or of a framework on it, and its response. */
 export class NodeMessage implements HttpMessage {
   readonly head: NodeHead;
+  readonly codings = nodeCodings;
   /** Kept, since frameworks change it on the way. */
   readonly url: string;
   readonly #request: IncomingMessage;
@@ -78,6 +81,11 @@ export class NodeMessage implements HttpMessage {
 
   read(reader: BodyReader): void {
     const request = this.#request as ParsedRequest;
+    const coding = codingOf(this.head.contentEncoding);
+    if (coding !== undefined && !this.codings.includes(coding as Coding)) {
+      this.inTurn(() => reader.failed("encoded"));
+      return;
+    }
     if (this.#awaitsContinue) this.#response.writeContinue();
     if (request._body === true || request.readableEnded) {
       const { body } = request;
@@ -85,8 +93,17 @@ export class NodeMessage implements HttpMessage {
         reader.failed("consumed");
         return;
       }
+      const text = parsedText(body);
       const isExact = body instanceof Uint8Array || typeof body === "string";
-      this.#hand(reader, parsedText(body), isExact);
+      // Body parsers inflate.
+      this.#hand(reader, text, isExact && coding === undefined ? text : undefined);
+      return;
+    }
+    if (coding !== undefined) {
+      readInflated(request, coding as Coding, this.#limits, {
+        received: (text, sent) => this.#hand(reader, text, sent),
+        failed: (fault) => reader.failed(fault),
+      });
       return;
     }
     const body = new BodyBytes(this.#limits, (fault) => {
@@ -97,14 +114,17 @@ export class NodeMessage implements HttpMessage {
     const collect = (chunk: Buffer): void => {
       if (body.add(chunk, request.complete)) request.once("close", () => body.discard());
     };
-    const finish = (): void => this.#hand(reader, body.takeText(), true);
+    const finish = (): void => {
+      const text = body.takeText();
+      this.#hand(reader, text, text);
+    };
     request.on("data", collect);
     request.on("end", finish);
   }
 
-  #hand(reader: BodyReader, text: string | undefined, isExact: boolean): void {
+  #hand(reader: BodyReader, text: string | undefined, sent: SentBody | undefined): void {
     const { buffers } = this.#limits;
-    const run = (): void => reader.received(text, isExact);
+    const run = (): void => reader.received(text, sent);
     inTurn(this.#request, this.#response, buffers, run, text?.length);
   }
 
@@ -112,12 +132,36 @@ export class NodeMessage implements HttpMessage {
     inTurn(this.#request, this.#response, this.#limits.buffers, run);
   }
 
-  send(status: number, text: string, headers: HeaderRecord | undefined): void {
+  send(status: number, text: string, headers: HeaderRecord | undefined, coding?: Coding): void {
     const response = this.#response;
-    const body = countable(text);
+    if (coding !== undefined && text.length > largeReplyLength) {
+      this.#sendLater(status, text, headers, coding);
+      return;
+    }
+    const body = coding === undefined ? countable(text) : compressNow(text, coding);
     response.writeHead(status, nodeHeaders(status, body, headers));
     response.end(body);
     countUnread(response, text.length, this.#limits);
+  }
+
+  /** Compresses a large reply in another thread, because it would take milliseconds; its length is not known before. */
+  #sendLater(
+    status: number,
+    text: string,
+    headers: HeaderRecord | undefined,
+    coding: Coding,
+  ): void {
+    const response = this.#response;
+    response.writeHead(status, { "Content-Type": "application/json", ...headers });
+    compressLater(text, coding, (error, bytes) => {
+      if (response.destroyed) return;
+      if (error !== null) {
+        response.destroy(error);
+        return;
+      }
+      response.end(bytes);
+      countUnread(response, bytes.length, this.#limits);
+    });
   }
 
   /** More than a message may hold is not read: closing while it arrives could discard the unread response. */
@@ -138,6 +182,7 @@ export class NodeMessage implements HttpMessage {
     });
     request.on("end", close);
     response.on("close", close);
+    if (request.readableEnded) close();
   }
 
   openEvents(headers: HeaderRecord, closed: (sink: EventSink) => void): EventSink {

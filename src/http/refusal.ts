@@ -55,11 +55,12 @@ export const unsupportedType: Refusal = refusal(
   415,
   invalidRequest("the Content-Type must be application/json, in UTF-8"),
 );
-export const unsupportedEncoding: Refusal = refusal(
-  415,
-  invalidRequest("the body must not be compressed"),
-  { "accept-encoding": "identity" },
-);
+/** For a body that is compressed in a way other than these. */
+export function unsupportedEncoding(codings: readonly string[]): Refusal {
+  const accepted = ["identity", ...codings].join(", ");
+  const sentence = `the Content-Encoding must be one of: ${accepted}`;
+  return refusal(415, invalidRequest(sentence), { "accept-encoding": accepted });
+}
 export const upgradeRequired: Refusal = refusal(
   426,
   invalidRequest("this server does not accept WebSocket connections"),

@@ -71,6 +71,11 @@ interface Description {
   readonly idempotent?: boolean;
   /** Timeout of this method. @default the server's */
   readonly timeoutMs?: number;
+  /**
+   * False sends replies without compression. Use it if a reply holds a secret next to what an attacker can choose, such
+   * as a token and a search term: its compressed length would reveal the secret (BREACH). @default true
+   */
+  readonly compress?: boolean;
   /** Names of positional params in order, if the schema does not give them. */
   readonly positional?: readonly string[];
   /** The errors that the handler may throw, by name; clients get their types. */

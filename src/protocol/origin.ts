@@ -123,6 +123,8 @@ export class Origin implements Usage {
   lastError: ErrorObject | undefined = undefined;
   /** Whether results are discarded, and only failures matter. */
   dropsResults = false;
+  /** False once a method was called that opts out, because its replies hold secrets. */
+  mayCompress = true;
   /** Headers to send with the reply, on wires that have headers. */
   replyHeaders: Record<string, string> | undefined = undefined;
   /** State of a protocol on top, such as MCP; nothing here reads it. */

@@ -28,8 +28,8 @@ export interface HttpRequestFacts {
   readonly authority: string;
   /** Path and query as received. */
   readonly target: string;
-  /** The body as received; undefined if another program has parsed it. */
-  readonly body: string | undefined;
+  /** The body as received, in bytes if it was compressed; undefined if another program has parsed it. */
+  readonly body: string | Uint8Array | undefined;
   /** Set when the request was verified: returns the headers that sign its reply. */
   signReply: ((status: number, body: string) => Readonly<Record<string, string>>) | undefined;
 }
@@ -40,7 +40,8 @@ export interface OutgoingHttpRequest {
   readonly url: string;
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
-  readonly body: string;
+  /** As it is sent: bytes if it is compressed. */
+  readonly body: string | Uint8Array;
 }
 
 /** An HTTP response as received. */

@@ -1,7 +1,7 @@
 /** Deliveries of CloudEvents, such as Dapr's, as calls of methods. @module callwire/cloudevents */
 import { createHash, timingSafeEqual } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { messageLimits } from "../http/http-message.ts";
+import { type BodyFault, messageLimits } from "../http/http-message.ts";
 import { NodeMessage } from "../http/node-message.ts";
 import { ErrorCode } from "../protocol/errors.ts";
 import type { Params } from "../protocol/message.ts";
@@ -94,6 +94,11 @@ export function cloudEvents(
     const named = methodIn(request.url ?? "", below);
     const { maxMessageBytes } = service.limits;
     const message = new NodeMessage(request, response, messageLimits(service));
+    const refusals: Partial<Record<BodyFault, readonly [status: number, error: string]>> = {
+      "too-large": [413, `an event holds at most ${maxMessageBytes} bytes`],
+      unreadable: [400, "the body cannot be inflated"],
+      encoded: [415, "the Content-Encoding of the body is not supported"],
+    };
     const take = (text: string | undefined): void => {
       const takesRaw = named !== undefined && raw.has(named);
       const delivery = deliveryOf(request.headers, text, takesRaw);
@@ -114,13 +119,9 @@ export function cloudEvents(
     message.read({
       received: take,
       failed(fault) {
-        const isTooLarge = fault === "too-large";
-        const error = isTooLarge
-          ? `an event holds at most ${maxMessageBytes} bytes`
-          : "server busy";
-        const body = JSON.stringify({ error });
+        const [status, error] = refusals[fault] ?? [503, "server busy"];
         if (message.isAnswered) return;
-        message.sendEarly(isTooLarge ? 413 : 503, body, { connection: "close" });
+        message.sendEarly(status, JSON.stringify({ error }), { connection: "close" });
       },
     });
   };

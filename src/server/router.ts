@@ -192,13 +192,21 @@ function runOf(entry: Method, answersDirectly: boolean): Run {
   const schema = definition.params ?? (definition.positional === undefined ? undefined : anyParams);
   const valid = schema === undefined ? invoke : withParams(schema, entry, invoke);
   const checked = entry.sources.length === 0 ? valid : withSources(entry, valid);
+  const run = definition.compress === false ? withoutCompression(checked as Run) : (checked as Run);
   // A stream lasts as long as it is read.
   const limitMs =
     definition.timeoutMs ?? (entry.kind === "stream" ? Number.POSITIVE_INFINITY : undefined);
-  if (limitMs === undefined) return checked as Run;
+  if (limitMs === undefined) return run;
   return (params, context) => {
     context.limit?.(limitMs);
-    return checked(params, context);
+    return run(params, context);
+  };
+}
+
+function withoutCompression(run: Run): Run {
+  return (params, context) => {
+    if (context.incoming !== undefined) context.incoming.origin.mayCompress = false;
+    return run(params, context);
   };
 }
 

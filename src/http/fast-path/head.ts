@@ -12,6 +12,7 @@ const mostDigits = 7;
 
 /** Headers that change how a connection or a body is read, or that Node does not return as one string. */
 const leftToNode: ReadonlySet<string> = new Set([
+  "content-encoding",
   "expect",
   "proxy-connection",
   "set-cookie",

@@ -2,8 +2,10 @@ import type { Duplex } from "node:stream";
 import type { PeerCertificate, Transport } from "../../protocol/origin.ts";
 import { peerCertificate } from "../../streams/peer-certificate.ts";
 import type { HeaderRecord } from "../client-exchange.ts";
+import type { Coding } from "../content-coding.ts";
 import type { EventSink } from "../event-peer.ts";
 import type { BodyReader, HttpMessage } from "../http-message.ts";
+import { nodeCodings } from "../node-codings.ts";
 import { largeReplyLength } from "../unread-reply.ts";
 import type { FastHead } from "./head.ts";
 
@@ -19,6 +21,7 @@ export interface FastWire {
 /** A request that arrived completely on the fast path. If the reply needs more than one write, Node's own message takes its place. */
 export class FastMessage implements HttpMessage {
   readonly head: FastHead;
+  readonly codings = nodeCodings;
   readonly #wire: FastWire;
   readonly #body: string | undefined;
   #isReplied = false;
@@ -77,18 +80,18 @@ export class FastMessage implements HttpMessage {
   }
 
   read(reader: BodyReader): void {
-    reader.received(this.#body, true);
+    reader.received(this.#body, this.#body);
   }
 
   inTurn(run: () => void): void {
     run();
   }
 
-  send(status: number, text: string, headers: HeaderRecord | undefined): void {
-    const isShort = text.length <= largeReplyLength;
-    if (this.#node === undefined && isShort && this.#wire.reply(status, text, headers)) {
+  send(status: number, text: string, headers: HeaderRecord | undefined, coding?: Coding): void {
+    const isPlain = text.length <= largeReplyLength && coding === undefined;
+    if (this.#node === undefined && isPlain && this.#wire.reply(status, text, headers)) {
       this.#isReplied = true;
-    } else this.#onNode()?.send(status, text, headers);
+    } else this.#onNode()?.send(status, text, headers, coding);
   }
 
   sendEarly(status: number, text: string, headers: HeaderRecord | undefined): void {

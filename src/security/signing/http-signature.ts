@@ -194,7 +194,7 @@ function pathOf(target: string): string {
  * const headers = { "content-type": "application/json", "content-digest": contentDigest(body) };
  * ```
  */
-export function contentDigest(body: string): string {
+export function contentDigest(body: string | Uint8Array): string {
   return `sha-256=${bytesText(digest("sha256", body))}`;
 }
 
@@ -204,7 +204,7 @@ const algorithms = new Map([
 ]);
 
 /** Whether the body matches the header: it has at least one known digest, and all known ones match. */
-export function fitsContentDigest(body: string, header: string): boolean {
+export function fitsContentDigest(body: string | Uint8Array, header: string): boolean {
   let known = 0;
   for (const [name, member] of parseDictionary(header) ?? []) {
     const algorithm = algorithms.get(name);
@@ -217,6 +217,6 @@ export function fitsContentDigest(body: string, header: string): boolean {
   return known > 0;
 }
 
-function digest(algorithm: string, body: string): Buffer {
+function digest(algorithm: string, body: string | Uint8Array): Buffer {
   return createHash(algorithm).update(body).digest();
 }

@@ -23,7 +23,6 @@ import {
   refusal,
   refusedBy,
   streamGone,
-  unsupportedEncoding,
   unsupportedType,
 } from "../../http/refusal.ts";
 import { type Recording, type ReplayOptions, ReplayStore } from "../../http/replay.ts";
@@ -54,6 +53,11 @@ export interface HttpOptions extends HostCheckOptions {
   readonly writeTimeoutMs?: number;
   /** What is kept of event streams, so that clients can resume them; false sends them without ids. @default see `ReplayOptions` */
   readonly replay?: ReplayOptions | false;
+  /**
+   * Compresses replies of at least 1,024 characters for clients that accept `gzip` or, in Node, `br` or `zstd`. Turn it off
+   * behind a proxy that compresses. Methods opt out with `compress: false`. @default true
+   */
+  readonly compress?: boolean;
   /** For tests. @default the clock of the service */
   readonly clock?: Clock;
 }
@@ -85,6 +89,7 @@ const refuseBusy: Route = { kind: "refuse", refusal: busy };
 export class EndpointRules {
   readonly service: Service;
   readonly noReplyStatus: 200 | 202 | 204;
+  readonly compresses: boolean;
   readonly limits: MessageLimits;
   readonly tooLarge: Refusal;
   readonly #access: HostCheck;
@@ -96,6 +101,7 @@ export class EndpointRules {
     const { clock = service.running.clock } = options;
     this.service = service;
     this.noReplyStatus = options.noReplyStatus ?? 204;
+    this.compresses = options.compress !== false;
     const { writeTimeoutMs = defaultWriteTimeoutMs } = options;
     // As in Node, 0 means no limit.
     if (writeTimeoutMs !== 0) limitOf("writeTimeoutMs", writeTimeoutMs);
@@ -196,9 +202,6 @@ export class EndpointRules {
 
   #refuseBody(head: RequestHead): Refusal | undefined {
     if (!isJsonType(head.contentType)) return unsupportedType;
-    if (head.contentEncoding !== undefined && head.contentEncoding.toLowerCase() !== "identity") {
-      return unsupportedEncoding;
-    }
     return Number(head.contentLength ?? 0) > this.service.limits.maxMessageBytes
       ? this.tooLarge
       : undefined;

@@ -1,4 +1,5 @@
 import type { HeaderRecord } from "../../http/client-exchange.ts";
+import type { SentBody } from "../../http/content-coding.ts";
 import { Exchange, type ExchangeHost } from "../../http/exchange.ts";
 import type { BodyFault, HttpMessage } from "../../http/http-message.ts";
 import { HttpTransport } from "../../http/http-transport.ts";
@@ -33,6 +34,7 @@ export class Endpoint implements ExchangeHost {
   readonly rules: EndpointRules;
   readonly service: Service;
   readonly noReplyStatus: number;
+  readonly compresses: boolean;
   readonly internalError: string = errorText("2.0", "null", internalError);
   readonly #pace: CallPace | undefined;
   readonly #open = new LinkedList<Exchange>();
@@ -44,6 +46,7 @@ export class Endpoint implements ExchangeHost {
     this.rules = rules;
     this.service = rules.service;
     this.noReplyStatus = rules.noReplyStatus;
+    this.compresses = rules.compresses;
     this.#pace = pace;
   }
 
@@ -55,9 +58,9 @@ export class Endpoint implements ExchangeHost {
     else message.inTurn(() => this.#follow(exchange, route));
   }
 
-  received(exchange: Exchange, text: string | undefined, isExact: boolean): void {
+  received(exchange: Exchange, text: string | undefined, sent: SentBody | undefined): void {
     const run = (): void => {
-      if (text !== undefined) this.#answer(exchange, text, isExact ? text : undefined);
+      if (text !== undefined) this.#answer(exchange, text, sent);
       else exchange.send(200, this.service.answerer.unreadable(exchange.begin(undefined)));
     };
     if (this.#pace === undefined) run();
@@ -139,7 +142,7 @@ export class Endpoint implements ExchangeHost {
   }
 
   /** `body` is exactly what was sent, if that is known. */
-  #answer(exchange: Exchange, text: string, body: string | undefined): void {
+  #answer(exchange: Exchange, text: string, body: SentBody | undefined): void {
     const { head, url } = exchange.message;
     if (this.rules.isPlainStream(url)) {
       this.#answerPlain(exchange, text, body, true);
@@ -161,7 +164,7 @@ export class Endpoint implements ExchangeHost {
   }
 
   /** Answers a call of the plain form of streams. */
-  #answerPlain(exchange: Exchange, text: string, body: string | undefined, known: boolean): void {
+  #answerPlain(exchange: Exchange, text: string, body: SentBody | undefined, known: boolean): void {
     const events = this.rules.peer(exchange, "plain", exchange.message.head);
     const origin = exchange.beginEvents(body, events, true);
     exchange.answer(this.rules.receivePlain(text, origin, known), origin);

@@ -35,6 +35,11 @@ export interface HttpLinkOptions {
   readonly maxReplyBytes?: number;
   /** Signs requests and checks replies: `httpSigner` of `callwire/security/signing`. @default none */
   readonly signer?: HttpSigner;
+  /**
+   * Compresses requests of at least 1,024 characters with gzip, which the server must accept. In Node it also asks for
+   * compressed replies; `fetch` always does. Saves bytes on slow networks, and costs time on fast ones. @default false
+   */
+  readonly compress?: boolean;
   /** Called with every message that is sent or received. @default none */
   readonly tap?: Tap;
 }
@@ -67,12 +72,18 @@ export function httpLink(url: string | URL, options: HttpLinkOptions = {}): Link
   const exchange: Exchange = async (text, payload) => {
     const base = baseUrl ?? pageAddress();
     const target = base ? new URL(address, base).href : address;
-    const own = await headers.signed(signer, target, text, payload);
+    const packed =
+      options.compress && text.length >= 1024
+        ? await (await import("../../http/compressed-request.ts")).gzipped(text)
+        : undefined;
+    const sent = packed ?? text;
+    const coding = packed && { "content-encoding": "gzip" };
+    const own = await headers.signed(signer, target, sent, payload, coding);
     try {
       const response = await send(target, {
         method: "POST",
         headers: own,
-        body: text,
+        body: sent,
         signal: payload.signal,
         // Following a redirect would send the call and its credentials to another server.
         redirect: "manual",

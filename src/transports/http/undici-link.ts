@@ -12,7 +12,9 @@ import {
   wireErrorOf,
   writeRequest,
 } from "../../http/client-exchange.ts";
+import { compressedFromLength, type SentBody } from "../../http/content-coding.ts";
 import { EventStreamDecoder, replyTooLarge } from "../../http/event-stream.ts";
+import { compress, nodeCodings } from "../../http/node-codings.ts";
 import { renewing } from "../../http/renewed-exchange.ts";
 import { systemClock, type Timer } from "../../protocol/clock.ts";
 import { WireError } from "../../protocol/errors.ts";
@@ -27,6 +29,7 @@ import {
   httpLink as fetchLink,
   type HttpLinkOptions,
 } from "./fetch-link.ts";
+import { InflatingHandler } from "./inflating-handler.ts";
 
 export interface NodeHttpLinkOptions extends HttpLinkOptions {
   /** Most connections at the same time; further calls wait for a free one, and each open stream holds one. @default 256 */
@@ -59,8 +62,12 @@ export function httpLink(url: string | URL, options: NodeHttpLinkOptions = {}): 
   let closed = false;
   const headers = new RequestHeaders(acceptEither, options.headers, options.credentials);
 
+  // The signature of a reply covers its text.
+  const codings = signer?.check === undefined ? nodeCodings : ["identity"];
+  const coding = options.compress ? { "accept-encoding": codings.join(", ") } : undefined;
+
   const dispatch = (
-    text: string,
+    body: SentBody,
     payload: Payload,
     own: HeaderRecord,
   ): Promise<string | undefined> =>
@@ -68,18 +75,33 @@ export function httpLink(url: string | URL, options: NodeHttpLinkOptions = {}): 
       const call = new PoolCall(payload, maxReplyBytes, resolve, reject);
       if (signer?.check !== undefined) call.check = { reply: signer.check, sent: own };
       const { pool, path } = destination as Destination;
-      pool.dispatch({ path, method: "POST", headers: own, body: text }, call);
+      const handler = options.compress ? new InflatingHandler(call) : call;
+      pool.dispatch({ path, method: "POST", headers: own, body }, handler);
     });
+
+  const send = (
+    body: SentBody,
+    payload: Payload,
+    { target }: Destination,
+    coded: HeaderRecord | undefined,
+  ): Promise<string | undefined> => {
+    const own = headers.signed(signer, target, body, payload, coded);
+    return own instanceof Promise
+      ? own.then((given) => dispatch(body, payload, given))
+      : dispatch(body, payload, own);
+  };
 
   const exchange: Exchange = (text, payload) => {
     if (destination === undefined) {
       if (closed) throw new WireError("CLOSED", "the link is closed");
       destination = destinationOf(httpUrl(absoluteAddress(url, options.baseUrl)), options);
     }
-    const own = headers.signed(signer, destination.target, text, payload);
-    return own instanceof Promise
-      ? own.then((given) => dispatch(text, payload, given))
-      : dispatch(text, payload, own);
+    const to = destination;
+    if (coding === undefined || text.length < compressedFromLength) {
+      return send(text, payload, to, coding);
+    }
+    const coded = { ...coding, "content-encoding": "gzip" };
+    return compress(text, "gzip").then((body) => send(body, payload, to, coded));
   };
 
   return exchangeLink(renewing(exchange, options.credentials), {

@@ -5,7 +5,7 @@ import { keepAliveText } from "../../../http/event-stream.ts";
 import { type HttpMessage, messageLimits } from "../../../http/http-message.ts";
 import { HttpTransport } from "../../../http/http-transport.ts";
 import { NodeMessage } from "../../../http/node-message.ts";
-import { bufferedTooMuch, type Refusal } from "../../../http/refusal.ts";
+import { bufferedTooMuch, type Refusal, unsupportedEncoding } from "../../../http/refusal.ts";
 import { defaultDrainMs } from "../../../protocol/defaults.ts";
 import type { Principal } from "../../../protocol/origin.ts";
 import { callsDone } from "../../../protocol/origin-calls.ts";
@@ -115,11 +115,12 @@ export function httpSseHandler(
           found.channel.receive(text);
         }
       },
-      failed: (fault) =>
-        refuse(
-          message,
-          fault === "too-large" ? refusals.tooLarge(limits.maxMessageBytes) : bufferedTooMuch,
-        ),
+      failed(fault) {
+        if (fault === "too-large") refuse(message, refusals.tooLarge(limits.maxMessageBytes));
+        else if (fault === "unreadable") refuse(message, refusals.unreadable);
+        else if (fault === "encoded") refuse(message, unsupportedEncoding(message.codings));
+        else refuse(message, bufferedTooMuch);
+      },
     });
   };
 

@@ -36,6 +36,8 @@ export class McpExchange implements ExchangeHost, Linked<McpExchange> {
   readonly exchange: Exchange;
   readonly service: McpServer;
   readonly noReplyStatus = 202;
+  // A tool cannot opt out.
+  readonly compresses = false;
   readonly internalError = internalErrorText;
   principal: Principal | undefined = undefined;
   /** Undefined in the modern era, which has none. */
