@@ -251,6 +251,7 @@ export class TaskRun {
     this.#host.ended(this);
   }
 
+  /** A method, because TypeScript assumes that `isOver` has not changed during an `await`. */
   #isOver(): boolean {
     return this.isOver;
   }

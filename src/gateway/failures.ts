@@ -31,7 +31,7 @@ export const noConnection: Failure = {
 /** The call grew beyond `maxMessageBytes` when the gateway rewrote it. */
 export const tooLong: Failure = failed(false, "too-large", "the call is too large to be forwarded");
 
-/** An upstream that speaks 1.0 would not explain what is wrong with such params. */
+/** An upstream of JSON-RPC 1.0 would not explain what is wrong with such params. */
 export const inOrderOnly: ErrorObject = {
   code: ErrorCode.InvalidParams,
   message: "Invalid params",

@@ -28,7 +28,7 @@ export interface ExchangeHost {
   readonly internalError: string;
   /** The body of a request. */
   received(exchange: Exchange, text: string | undefined, sent: SentBody | undefined): void;
-  /** What a request is refused with whose body cannot be read. */
+  /** The refusal of a request whose body cannot be read. */
   refusalOf(fault: BodyFault): Refusal;
   /** Headers of every response, whatever it says, such as those for CORS. */
   commonHeaders(exchange: Exchange): HeaderRecord | undefined;

@@ -7,7 +7,7 @@ export type Id = string | number | null;
  */
 export type TypedPaths = { readonly [type: string]: readonly string[] };
 
-/** Of most messages of clients that accept rich values. One object, so that it is recognised at no cost. */
+/** The `types` of a message without rich values. One object, so that a comparison by identity recognises it. */
 export const noTypes: TypedPaths = {};
 
 /** Arguments by position or by name. */

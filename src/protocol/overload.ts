@@ -13,9 +13,9 @@ export interface OverloadOptions {
 const stride = 8;
 /** Fewer concurrent calls are not a queue, however slow the process is. */
 const crowd = 32;
-/** However long calls take, so many may run in a slice. */
+/** At least this many calls may run in a slice, however long they take. */
 const fewest = 4;
-/** What a call may count for at most between two looks at the clock; those that await something run after the next one. */
+/** The longest time that one call counts for between two looks at the clock; calls that await something run after the second look. */
 const msPerCall = 2;
 const unlimited = Number.POSITIVE_INFINITY;
 

@@ -6,12 +6,12 @@ export function wrongAddress(expected: string, given: string | URL): TypeError {
   return new TypeError(`the address must be ${expected}, not ${shown || '""'}`);
 }
 
-/** Whether an address can only be resolved when it is used: pages are also built and tested where there is no page. */
+/** Whether an address can only be resolved when it is used: code of pages also runs where there is no page, such as in builds and tests. */
 export function isRelative(given: string | URL): boolean {
   return /^[./]/.test(String(given));
 }
 
-/** Undefined where there is no page. */
+/** Undefined outside of a page. */
 export function pageAddress(): string | undefined {
   return (globalThis as { location?: { href: string } }).location?.href;
 }

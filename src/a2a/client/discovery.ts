@@ -60,7 +60,7 @@ interface LegacyCard {
   readonly protocolVersion?: string;
 }
 
-/** The first interface that speaks JSON-RPC, in the order of the card. */
+/** The first interface for JSON-RPC, in the order of the card. */
 function chosen(card: AgentCard & LegacyCard, from: string): Discovered {
   const interfaces: readonly AgentInterface[] = card.supportedInterfaces ?? [];
   for (const { protocolBinding, protocolVersion, url, tenant } of interfaces) {

@@ -20,7 +20,7 @@ export interface LoadedConfig {
   readonly options: GatewayOptions;
   /** Settings that need a restart, as comparable strings. */
   readonly lasting: Readonly<Record<string, string>>;
-  /** Where in the file something stands; undefined where there is no file. */
+  /** The position of a setting in the file; undefined if there is no file. */
   readonly place: Place | undefined;
   /** To be called when a gateway uses the config, so that the next one shares its upstreams. */
   taken(): void;

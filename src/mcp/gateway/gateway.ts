@@ -1,4 +1,4 @@
-import { pause, systemClock } from "../../protocol/clock.ts";
+import { settledOrTimeout, systemClock } from "../../protocol/clock.ts";
 import { consoleLog } from "../../protocol/console-log.ts";
 import type { CloseOptions } from "../../protocol/host.ts";
 import { limitOf } from "../../protocol/limits.ts";
@@ -62,13 +62,15 @@ class McpGateway extends McpServer {
     limitOf("startMs", startMs);
     const upstreams: Upstream[] = [];
     let starting: Promise<unknown> | undefined;
+    let isStarted = false;
     super(ownMethods(parts), options, {
       capabilities,
       prepare(method) {
-        starting ??= Promise.race([
+        starting ??= settledOrTimeout(
+          clock,
+          startMs,
           Promise.all(upstreams.map((each) => each.start())),
-          pause(startMs, clock),
-        ]).then(() => {
+        ).then(() => {
           isStarted = true;
         });
         return isStarted || withoutServers.has(method) ? undefined : starting;
@@ -78,7 +80,6 @@ class McpGateway extends McpServer {
         if (session !== undefined) for (const each of upstreams) each.rootsChanged(session);
       },
     });
-    let isStarted = false;
     this.#upstreams = upstreams;
     this.#held = new HeldCalls(clock, options.stateLifetimeMs ?? 600_000);
     const around = {

@@ -35,7 +35,7 @@ export type ListKind = "tools" | "prompts" | "resources";
 /** Limits for one session, in number and characters. */
 const mostSubscriptions = 1_000;
 const longestSubscriptions = 128 * 1024;
-/** Together, sessions can have this many characters of URIs, and each always so many of its own: there may be thousands. */
+/** Most characters of URIs of all sessions together. Each session may always have a few, because there may be thousands of sessions. */
 const longestInAll = 16 * 1024 * 1024;
 const alwaysAllowed = 4 * 1024;
 

@@ -16,7 +16,7 @@ export type Operation = (
 
 export type Operations = ReadonlyMap<string, Operation>;
 
-/** What a client says of itself. */
+/** How a client describes itself. */
 export interface ClientDescription {
   readonly revision: Revision;
   readonly capabilities: ClientCapabilities;

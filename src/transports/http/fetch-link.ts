@@ -1,7 +1,6 @@
 import {
   chunksOf,
   endedEarly,
-  type HeaderSource,
   isEventStream,
   RequestHeaders,
   readEvents,
@@ -12,25 +11,13 @@ import {
   writeRequest,
 } from "../../http/client-exchange.ts";
 import { EventStreamDecoder } from "../../http/event-stream.ts";
-import type { CredentialSource } from "../../protocol/credentials.ts";
+import type { FetchLinkOptions } from "../../http/link-options.ts";
 import { type Exchange, exchangeLink } from "../../protocol/exchange.ts";
 import type { Link } from "../../protocol/link.ts";
 import type { HttpSigner } from "../../protocol/seal.ts";
-import type { Tap } from "../../protocol/tap.ts";
 import { fetchAddress, pageAddress } from "../../protocol/url.ts";
 
-export interface HttpLinkOptions {
-  /** Sent with every request; a function is called for each, and may be asynchronous. @default none */
-  readonly headers?: HeaderSource;
-  /**
-   * Gets what authenticates the client, for each request. If the server answers with 401, it is asked again with
-   * `refused: true`, and the request is sent once more: nothing of it has run. @default none
-   */
-  readonly credentials?: CredentialSource;
-  /** What a relative address counts from, such as "https://example.com" where pages are rendered on a server. @default the page */
-  readonly baseUrl?: string | URL;
-  /** Used in place of the global `fetch`. @default the global `fetch` */
-  readonly fetch?: (url: string, init: RequestInit) => Promise<Response>;
+export interface HttpLinkOptions extends FetchLinkOptions {
   /** Longest reply in bytes, and longest event of a stream; stops memory exhaustion. @default 10 MiB */
   readonly maxReplyBytes?: number;
   /** Signs requests and checks replies: `httpSigner` of `callwire/security/signing`. @default none */
@@ -40,8 +27,6 @@ export interface HttpLinkOptions {
    * compressed replies; `fetch` always does. Saves bytes on slow networks, and costs time on fast ones. @default false
    */
   readonly compress?: boolean;
-  /** Called with every message that is sent or received. @default none */
-  readonly tap?: Tap;
 }
 
 export const defaultMaxReplyBytes = 10 * 1024 * 1024;

@@ -2,7 +2,6 @@ import {
   chunksOf,
   endedEarly,
   type HeaderRecord,
-  type HeaderSource,
   isEventStream,
   RequestHeaders,
   readEvents,
@@ -12,27 +11,15 @@ import {
   writeRequest,
 } from "../../http/client-exchange.ts";
 import { EventStreamDecoder } from "../../http/event-stream.ts";
+import type { FetchLinkOptions } from "../../http/link-options.ts";
 import { renewing } from "../../http/renewed-exchange.ts";
 import { type Clock, systemClock, type Timer } from "../../protocol/clock.ts";
-import type { CredentialSource } from "../../protocol/credentials.ts";
 import { WireError } from "../../protocol/errors.ts";
 import { type Exchange, exchangeLink, type Payload } from "../../protocol/exchange.ts";
 import type { Link } from "../../protocol/link.ts";
-import type { Tap } from "../../protocol/tap.ts";
 import { absoluteAddress, fetchAddress } from "../../protocol/url.ts";
 
-export interface SseLinkOptions {
-  /** Sent with every request; a function is called for each call, and may be asynchronous. @default none */
-  readonly headers?: HeaderSource;
-  /**
-   * Gets what authenticates the client, for each request. If the server answers with 401, it is asked again with
-   * `refused: true`, and the request is sent once more: nothing of it has run. @default none
-   */
-  readonly credentials?: CredentialSource;
-  /** What a relative address counts from, such as "https://example.com" where pages are rendered on a server. @default the page */
-  readonly baseUrl?: string | URL;
-  /** Used in place of the global `fetch`. @default the global `fetch` */
-  readonly fetch?: (url: string, init: RequestInit) => Promise<Response>;
+export interface SseLinkOptions extends FetchLinkOptions {
   /** Longest event in bytes; stops memory exhaustion. @default 10 MiB */
   readonly maxReplyBytes?: number;
   /** Most attempts in a row to resume a stream without a new event. @default 5 */
@@ -44,8 +31,6 @@ export interface SseLinkOptions {
   readonly silenceMs?: number;
   /** For tests. @default the system clock */
   readonly clock?: Clock;
-  /** Called with every message that is sent or received. @default none */
-  readonly tap?: Tap;
 }
 
 /** How long a cancelled call waits for the event id that it needs to end the stream on the server. */
@@ -88,7 +73,7 @@ class EventExchange {
   readonly #options: SseLinkOptions;
   readonly #maxBytes: number;
   readonly #clock: Clock;
-  /** Of the current connection. */
+  /** Aborts the current connection. */
   #controller = new AbortController();
   #left = false;
   /** Ends a pause, so that a cancelled call does not keep the process alive. */

@@ -29,7 +29,7 @@ export interface WebSocketConnectOptions extends HeartbeatOptions {
    * a new connection. @default none
    */
   readonly credentials?: CredentialSource;
-  /** What a relative address counts from; its scheme may be `http:` or `https:` too. @default the page */
+  /** What a relative address is resolved against; its scheme may be `http:` or `https:` too. @default the page */
   readonly baseUrl?: string | URL;
   /** Subprotocols to offer, or a function that returns them for each connection. @default none */
   readonly protocols?: PerConnection<readonly string[]>;
