@@ -122,7 +122,13 @@ export function readInflated(
   const inflated = new BodyBytes(limits, fail);
   inflater.on("data", (chunk: Buffer) => inflated.add(chunk, false));
   inflater.on("error", () => fail("unreadable"));
-  inflater.on("end", () => reader.received(inflated.takeText(), sent.takeBytes()));
+  inflater.on("end", () => {
+    const text = inflated.takeText();
+    const bytes = sent.takeBytes();
+    // More may follow, which belongs to nothing and would not be read.
+    stop();
+    reader.received(text, bytes);
+  });
   request.once("close", () => {
     if (!request.complete) stop();
   });

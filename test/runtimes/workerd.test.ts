@@ -66,6 +66,18 @@ describeWith(["workerd"], "a Worker", () => {
     await answers(client);
   });
 
+  test("inflates long requests and compresses long replies, once", async () => {
+    const encodings: (string | null)[] = [];
+    const observed = async (to: string, init: RequestInit) => {
+      const response = await fetch(to, init);
+      encodings.push(response.headers.get("content-encoding"));
+      return response;
+    };
+    await using client = createClient<Methods>(httpLink(url, { compress: true, fetch: observed }));
+    expect(await client.api.echo("x".repeat(5_000))).toBe("x".repeat(5_000));
+    expect(encodings).toEqual(["gzip"]);
+  });
+
   test("streams and reports progress over HTTP", async () => {
     await using client = createClient<Methods>(httpLink(url));
     await streams(client);

@@ -19,6 +19,7 @@ type ResponseHandler = Required<
 export class InflatingHandler implements Dispatcher.DispatchHandler {
   readonly #next: ResponseHandler;
   #inflater: Transform | undefined = undefined;
+  #hasArrived = false;
   #isOver = false;
 
   constructor(next: ResponseHandler) {
@@ -51,7 +52,10 @@ export class InflatingHandler implements Dispatcher.DispatchHandler {
 
   onResponseEnd(controller: Controller, trailers: Record<string, string | string[]>): void {
     if (this.#inflater === undefined) this.#next.onResponseEnd(controller, trailers);
-    else this.#inflater.end();
+    else {
+      this.#hasArrived = true;
+      this.#inflater.end();
+    }
   }
 
   onResponseError(controller: Controller, error: Error): void {
@@ -84,7 +88,11 @@ export class InflatingHandler implements Dispatcher.DispatchHandler {
     inflater.on("data", (chunk: Buffer) => {
       if (!this.#isOver) attempt(() => this.#next.onResponseData(own as Controller, chunk));
     });
-    inflater.on("end", () => attempt(() => this.#next.onResponseEnd(own as Controller, {})));
+    inflater.on("end", () => {
+      // What follows the compressed data is never read, so the response would not end.
+      if (!this.#hasArrived) abort(badReply("the reply goes on after its compressed data"));
+      else attempt(() => this.#next.onResponseEnd(own as Controller, {}));
+    });
     inflater.on("error", (cause) => abort(badReply("the reply cannot be inflated", { cause })));
     return inflater;
   }

@@ -1,6 +1,8 @@
 import { randomFillSync } from "node:crypto";
+import { constants, deflateRawSync } from "node:zlib";
 
 const finalText = 0x81;
+const finalDeflatedText = 0xc1;
 const maskBit = 0x80;
 const longestHeader = 14;
 /** From this length on, counting bytes costs less than reserving three bytes per character. */
@@ -19,6 +21,34 @@ export function textFrames(texts: readonly string[], masked: boolean): Buffer {
   let at = 0;
   for (const text of texts) at = writeFrame(frames, at, text, masked);
   return frames.subarray(0, at);
+}
+
+/** Shorter messages fit into one packet, so compressing them only costs time. */
+const deflatedFrom = 1024;
+const deflateOptions = { level: 1, finishFlush: constants.Z_SYNC_FLUSH };
+/** What ends each deflated message, and is not sent (RFC 7692, 7.2.1). */
+const tailSize = 4;
+
+/** The same for a peer that inflates messages (`permessage-deflate`); each is compressed by itself. */
+export function deflatedFrames(texts: readonly string[], masked: boolean): Buffer {
+  if (!texts.some(({ length }) => length >= deflatedFrom)) return textFrames(texts, masked);
+  return Buffer.concat(
+    texts.map((text) =>
+      text.length < deflatedFrom ? textFrames([text], masked) : deflatedFrame(text, masked),
+    ),
+  );
+}
+
+function deflatedFrame(text: string, masked: boolean): Buffer {
+  const deflated = deflateRawSync(text, deflateOptions);
+  const length = deflated.length - tailSize;
+  const start = lengthSize(length) + (masked ? 4 : 0);
+  const frame = Buffer.allocUnsafe(start + length);
+  frame[0] = finalDeflatedText;
+  writeLength(frame, 1, length, masked ? maskBit : 0);
+  deflated.copy(frame, start, 0, length);
+  if (masked) mask(frame, start, length);
+  return frame;
 }
 
 /** Returns the end of the frame. */

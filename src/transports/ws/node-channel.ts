@@ -9,7 +9,7 @@ import { WireError } from "../../protocol/errors.ts";
 import type { WireBuffers } from "../../protocol/memory-bounds.ts";
 import { countUnsent } from "../../streams/unsent-bytes.ts";
 import { closes, lossOf, messageTooBig, notText, policyViolation, tooLong } from "./close-code.ts";
-import { IncomingFrames, textFrames } from "./frames.ts";
+import { deflatedFrames, IncomingFrames, textFrames } from "./frames.ts";
 
 /** The socket under a WebSocket of `ws`. */
 type Socket = Duplex & { setTimeout?(ms: number): unknown };
@@ -45,6 +45,8 @@ const maxControlBytes = 64 * 1024;
  * UTF-8.
  */
 export class NodeChannel implements Channel {
+  /** Whose methods may forbid compression. */
+  origin: { readonly mayCompress: boolean } | undefined = undefined;
   readonly #ws: ClosingSocket;
   readonly #socket: Socket;
   readonly #masked: boolean;
@@ -85,7 +87,12 @@ export class NodeChannel implements Channel {
     this.#socket = socket;
     const isMasked = options.side === "client";
     this.#masked = isMasked;
-    this.#queue = new SendQueue((texts) => textFrames(texts, isMasked));
+    const isDeflated = ws.extensions.includes("permessage-deflate");
+    this.#queue = new SendQueue((texts) =>
+      isDeflated && this.origin?.mayCompress === true
+        ? deflatedFrames(texts, isMasked)
+        : textFrames(texts, isMasked),
+    );
     this.#heartbeat = new Heartbeat(
       options.heartbeat,
       () => this.#ping(),

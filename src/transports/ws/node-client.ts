@@ -21,6 +21,8 @@ import { receiverSettings } from "./receiver-settings.ts";
 
 /** Options that browsers do not have. */
 interface NodeOptions {
+  /** Compresses messages of at least 1,024 characters in both directions, if the server agrees to `permessage-deflate`. @default false */
+  readonly compress?: boolean;
   /** TLS options for `wss:`, such as trusted and client certificates. */
   readonly tls?: Pick<
     TlsOptions,
@@ -86,7 +88,9 @@ export async function connectWebSocket(
       const channel = options.wrapChannel?.(own) ?? own;
       const transport = { kind: "websocket", headers, remoteAddress: socket.remoteAddress };
       const { tap } = options;
-      resolve(new Connection(channel, { service, transport, limits, log, seal, tap }));
+      const connection = new Connection(channel, { service, transport, limits, log, seal, tap });
+      own.origin = connection.origin;
+      resolve(connection);
       ws.off("error", fail);
     });
   });
@@ -116,7 +120,7 @@ function openSocket(
 ): ClosingSocket {
   const settings = {
     ...options.tls,
-    ...receiverSettings(maxBytes),
+    ...receiverSettings(maxBytes, options.compress),
     headers: { ...request.headers },
     handshakeTimeout: Math.min(options.connectTimeoutMs ?? defaultConnectTimeoutMs, longestDelayMs),
   };

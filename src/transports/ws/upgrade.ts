@@ -23,6 +23,11 @@ export interface WsUpgradeOptions
    * refused with 404 if there are none. @default every path
    */
   readonly path?: string;
+  /**
+   * Compresses messages of at least 1,024 characters for clients that offer `permessage-deflate`, as browsers do. Each of
+   * them keeps the memory of an inflater. A method with `compress: false` turns it off for its connection. @default false
+   */
+  readonly compress?: boolean;
   /** How long to wait for a client that does not read; stops replies from filling memory. @default 10000 */
   readonly writeTimeoutMs?: number;
 }
@@ -57,7 +62,7 @@ export function wsUpgrade(service: Service, options: WsUpgradeOptions = {}): Upg
   const connections = new OpenConnections(service);
   const access = new HostCheck(service, options);
   const sockets = new WebSocketServer({
-    ...receiverSettings(service.limits.maxMessageBytes),
+    ...receiverSettings(service.limits.maxMessageBytes, options.compress),
     noServer: true,
     clientTracking: false,
     WebSocket: ClosingSocket,
@@ -76,7 +81,13 @@ export function wsUpgrade(service: Service, options: WsUpgradeOptions = {}): Upg
       writeTimeoutMs,
       buffers: service.running.buffers,
     });
-    return new Connection(channel, { service, transport, verdict: { value: principal } });
+    const connection = new Connection(channel, {
+      service,
+      transport,
+      verdict: { value: principal },
+    });
+    channel.origin = connection.origin;
+    return connection;
   };
 
   const upgrade = async (request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> => {

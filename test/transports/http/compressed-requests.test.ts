@@ -117,6 +117,17 @@ test("compressed and plain requests of a connection are answered in order", asyn
   await client.until((text) => text.split(sum).length === 5);
 });
 
+test("what follows the compressed data in a body does not hold up the next request", async () => {
+  const { port } = await serve(methods);
+  const client = new RawClient(port);
+  const body = Buffer.concat([gzipSync(add), Buffer.alloc(300_000)]);
+  const head = post("", "Content-Encoding: gzip\r\n");
+  client.write(head.replace(/Content-Length: \d+/, `Content-Length: ${body.length}`));
+  client.write(body);
+  client.write(post(add));
+  await client.until((text) => text.split(sum).length === 3);
+});
+
 test("a body that a parser has inflated is not inflated again", async () => {
   const handler = nodeHandler(createServer(methods, { log: silentLog }));
   const server = createNodeServer((request, response) => {

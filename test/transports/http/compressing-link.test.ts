@@ -156,6 +156,18 @@ test("the link of Node names an encoding that it did not ask for", async () => {
   await expect(api.text(1)).rejects.toThrow('the encoding "compress"');
 });
 
+test("the link of Node does not wait for the end of what follows the compressed data", async () => {
+  const closed = deferred();
+  const reply = gzipSync('{"jsonrpc":"2.0","result":5,"id":1}');
+  const url = await listen((_, response) => {
+    response.on("close", () => closed.resolve());
+    response.writeHead(200, gzipJson).write(Buffer.concat([reply, Buffer.alloc(300_000, "x")]));
+  });
+  const { api } = clientOf(httpLink(url, { compress: true }));
+  await expect(api.text(1)).rejects.toMatchObject({ code: "BAD_REPLY" });
+  await closed.promise;
+});
+
 test("the link of Node stops inflating when the caller leaves", async () => {
   const closed = deferred();
   const begun = deferred();

@@ -1,5 +1,6 @@
 import { httpLink } from "callwire/http";
 import { httpLink as fetchLink } from "../../../src/transports/http/fetch-link.ts";
+import { isFull } from "../../full.ts";
 import { describeTransport, serving } from "../contract.ts";
 import { httpFront } from "./front.ts";
 
@@ -8,3 +9,8 @@ describeTransport("HTTP", serving(httpFront()));
 describeTransport("HTTP with fetch", serving(httpFront(fetchLink)));
 
 describeTransport("HTTP read by Node", serving(httpFront(httpLink, { fastPath: false })));
+
+if (isFull) {
+  const compressing = httpFront((url) => httpLink(url, { compress: true }));
+  describeTransport("HTTP, compressed", serving(compressing));
+}

@@ -10,7 +10,7 @@ import {
 } from "callwire";
 import { type WsUpgradeOptions, wsUpgrade } from "callwire/ws";
 import { onTestFinished } from "vitest";
-import { WebSocket } from "ws";
+import { type ClientOptions, WebSocket } from "ws";
 import { Inbox } from "../contract.ts";
 
 export interface Serving {
@@ -64,8 +64,8 @@ export interface RawSocket {
 }
 
 /** A client of the `ws` package, which knows nothing of callwire. */
-export async function rawSocket(url: string): Promise<RawSocket> {
-  const ws = new WebSocket(url);
+export async function rawSocket(url: string, options: ClientOptions = {}): Promise<RawSocket> {
+  const ws = new WebSocket(url, options);
   const inbox = new Inbox();
   ws.on("message", (data) => inbox.push(data.toString()));
   ws.on("error", () => {});
