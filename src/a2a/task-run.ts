@@ -146,10 +146,18 @@ export class TaskRun {
         break;
       }
       await this.begin();
+      await this.#showWorking(next.value);
       await this.#change((task) => eventOf(next.value, task, this.#host.clock.now()));
       if (this.#isOver()) break;
     }
     await iterator.return?.();
+  }
+
+  /** A task that produces something is working, although its agent does not say so. */
+  async #showWorking(update: AgentUpdate): Promise<void> {
+    const isState = typeof update === "object" && "state" in update;
+    if (isState || this.record?.task.status.state !== "TASK_STATE_SUBMITTED") return;
+    await this.#change((task) => statusEvent(task, "TASK_STATE_WORKING", this.#host.clock.now()));
   }
 
   async #complete(content: Content | undefined): Promise<void> {

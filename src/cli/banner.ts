@@ -99,11 +99,11 @@ function below(path: string, name: string): string {
 }
 
 function triesOf(
-  [{ path, server, isAgent = false }]: readonly [Mount, ...Mount[]],
+  [{ path, server, isAgent = false, sample = "'Hello'" }]: readonly [Mount, ...Mount[]],
   { origin }: Wires,
 ): string[] {
   if (origin === undefined) return [];
-  if (isAgent) return [`callwire a2a ${origin} stream 'Hello'`];
+  if (isAgent) return [`callwire a2a ${origin} stream ${sample}`];
   const lines = [curlLine(origin + path, server)];
   const stream = streamLine(origin + below(path, "stream"), server);
   return stream === undefined ? lines : [...lines, stream];

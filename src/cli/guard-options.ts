@@ -57,7 +57,9 @@ async function apiKeysIn(path: string): Promise<Credential> {
   const { apiKeys } = await import("callwire/security/keys");
   try {
     if (!Array.isArray(records) || records.length === 0)
-      throw new TypeError("must be an array of records, as callwire keys create prints them");
+      throw new TypeError(
+        "must be a JSON array of records: [ … ] around what callwire keys create prints",
+      );
     return apiKeys(records);
   } catch (error) {
     throw new Failure(`${path}: ${oneLine(error)}`, { cause: error });

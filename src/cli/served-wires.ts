@@ -52,6 +52,8 @@ export interface Mount {
   readonly versions: string;
   /** Whether it is an A2A agent, which is served over HTTP only. */
   readonly isAgent?: boolean;
+  /** A message that the agent understands, for the command to try. @default a text */
+  readonly sample?: string;
   /** The same methods for agents, at /mcp. */
   readonly agents?: McpServer;
 }
@@ -199,8 +201,12 @@ export async function opened<T>(what: string, flag: string, open: () => Promise<
         ? `is in use; ${advice}`
         : code === "EACCES"
           ? `is not permitted for this user; ${advice}`
-          : `cannot be opened: ${oneLine(error)}`;
-    throw new Failure(`${what} ${why}`, { cause: error });
+          : undefined;
+    const text =
+      why === undefined ? `${what} cannot be opened: ${oneLine(error)}` : `${what} ${why}`;
+    // A worker has said itself why it exited.
+    const isWorkers = error instanceof Error && error.name === "WorkerExit";
+    throw new Failure(isWorkers ? error.message : text, { cause: error });
   }
 }
 

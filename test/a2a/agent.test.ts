@@ -148,6 +148,7 @@ describe("a stream", () => {
     const [a, b] = await Promise.all(readers.map((reader) => all(reader)));
     expect(a).toEqual(b);
     expect(a?.map(({ result }) => result.artifactUpdate?.artifact.parts[0].text)).toEqual([
+      undefined,
       "step 0",
       "step 1",
       "step 2",

@@ -95,6 +95,7 @@ describe("a webhook", () => {
     open();
     await hook.completed;
     expect(hook.deliveries.map(({ body }) => Object.keys(body)[0])).toEqual([
+      "statusUpdate",
       "artifactUpdate",
       "statusUpdate",
     ]);

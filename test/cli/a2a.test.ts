@@ -58,6 +58,8 @@ describe("callwire serve --a2a", () => {
     const result = await client.send({ data: { skill: "add", params: [2, 3] } });
     expect(result).toMatchObject({ task: { artifacts: [{ parts: [{ data: 5 }] }] } });
     await client.close();
+    const data = JSON.stringify({ skill: "add", params: [1, 1] });
+    expect((await finish(["a2a", agent.origin, "send", "--data", data])).stdout).toMatch(/^2\n/);
   });
 
   test("takes guards from its options", async () => {

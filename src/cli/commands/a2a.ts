@@ -2,7 +2,8 @@ import type { A2aClient, Message, Part, StreamResponse, Task } from "callwire/a2
 import { callFailure } from "../call-failure.ts";
 import { defineCommand, flag, option } from "../command.ts";
 import { addressFrom, oneOf, timeoutOf } from "../command-arguments.ts";
-import { Failure } from "../failure.ts";
+import { Failure, invalid } from "../failure.ts";
+import { parsed } from "../json-values.ts";
 import { untilSignal } from "../process-end.ts";
 import { linkOptionsOf, serverOptions } from "../server-options.ts";
 import { jsonLine, Terminal } from "../terminal.ts";
@@ -12,10 +13,14 @@ const { framing: _, ...options } = serverOptions;
 interface Request {
   /** What must follow. */
   readonly needs?: string;
+  /** Whether --data can take its place. */
+  readonly takesData?: boolean;
   ask(client: A2aClient, word: string, show: Show, given: Given): Promise<void>;
 }
 
 interface Given {
+  /** What to send in place of text. */
+  readonly data?: unknown;
   readonly taskId?: string;
   readonly signal: AbortSignal;
 }
@@ -34,17 +39,19 @@ const requests: Readonly<Record<string, Request>> = {
   },
   send: {
     needs: "a message",
+    takesData: true,
     async ask(client, text, show, given) {
-      const result = await client.send(text, given);
+      const result = await client.send(contentOf(text, given), optionsOf(given));
       show(result, () => ("task" in result ? taskLines(result.task) : [textOf(result.message)]));
       if ("task" in result) failIfFailed(result.task.status.state);
     },
   },
   stream: {
     needs: "a message",
+    takesData: true,
     async ask(client, text, show, given) {
       let state = "";
-      for await (const event of client.stream(text, given)) {
+      for await (const event of client.stream(contentOf(text, given), optionsOf(given))) {
         show(event, () => eventLines(event));
         if ("statusUpdate" in event) state = event.statusUpdate.status.state;
       }
@@ -81,6 +88,7 @@ The URL is that of the agent's host, or of its card.`,
     ...options,
     timeout: option("time", "limit for the answer, such as 30s or 5m (default 10m)"),
     task: option("id", "continue this task, which asked for input"),
+    data: option("json", "send this JSON in place of a text"),
     json: flag("print each answer as JSON on one line"),
   },
   examples: [
@@ -95,7 +103,9 @@ The URL is that of the agent's host, or of its card.`,
       const verbs = oneOf(Object.keys(requests));
       throw new Failure(`a2a needs ${verbs} after the address; see "callwire a2a --help"`);
     }
-    if (request.needs !== undefined && word === "")
+    if (flags.data !== undefined && request.takesData !== true)
+      throw new Failure("--data is for send and stream");
+    if (request.needs !== undefined && word === "" && flags.data === undefined)
       throw new Failure(`${verb} needs ${request.needs}; see "callwire a2a --help"`);
     const [extra] =
       request.needs === undefined ? [word, ...rest].filter((each) => each !== "") : rest;
@@ -117,6 +127,7 @@ The URL is that of the agent's host, or of its card.`,
     const given = {
       signal: controller.signal,
       ...(flags.task !== undefined && { taskId: flags.task }),
+      ...(flags.data !== undefined && { data: parsedData(flags.data) }),
     };
     try {
       await answered(url, request.ask(client, word, show, given));
@@ -126,11 +137,28 @@ The URL is that of the agent's host, or of its card.`,
   },
 });
 
+function parsedData(text: string): unknown {
+  const value = parsed(text);
+  if (value === undefined) throw invalid("--data", "JSON", text);
+  return value;
+}
+
+/** A text, or a part of data. */
+function contentOf(text: string, { data }: Given): string | Part {
+  return data === undefined ? text : { data };
+}
+
+function optionsOf({ data: _, ...options }: Given): Omit<Given, "data"> {
+  return options;
+}
+
 /** Reports what went wrong on the way, or what the agent answered, in one line. */
 async function answered<T>(url: string, answer: Promise<T>): Promise<T> {
   try {
     return await answer;
   } catch (error) {
+    if (error instanceof Error && error.name === "AbortError")
+      throw new Failure("stopped; a task that was begun goes on", { cause: error, exitCode: 1 });
     throw error instanceof Failure ? error : callFailure(url, error);
   }
 }

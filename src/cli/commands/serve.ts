@@ -104,7 +104,18 @@ async function serveAgent(
   const { a2aMounts } = await import("callwire/a2a/node");
   const { path = "/a2a" } = flags;
   const { [path]: _, ...card } = a2aMounts(agent, { path });
-  const mount = { path, server: agent, versions: "A2A 1.0 and 0.3", isAgent: true };
+  const [first] = (await agent.card("")).skills.filter(({ inputModes = [] }) =>
+    inputModes.includes("application/json"),
+  );
+  const sample =
+    first === undefined ? undefined : `--data '{"skill":${JSON.stringify(first.id)},"params":{}}'`;
+  const mount = {
+    path,
+    server: agent,
+    versions: "A2A 1.0 and 0.3",
+    isAgent: true,
+    ...(sample && { sample }),
+  };
   await serveUntilStopped([mount], flags, {
     pages: { ...pages, ...(card as typeof pages) },
     ...(tls && { tls }),

@@ -48,7 +48,8 @@ export class WorkerProcess {
     this.exited = new Promise((resolve) => {
       this.#worker.on("exit", (code, signal) => {
         const how = signal === null || signal === undefined ? `code ${code}` : `${signal}`;
-        fail(new Error(`a worker exited with ${how} before it was ready`));
+        const early = new Error(`a worker exited with ${how} before it was ready`);
+        fail(Object.assign(early, { name: "WorkerExit" }));
         events.exit(this, how);
         resolve();
       });

@@ -81,6 +81,7 @@ describeWith(["postgresql"], "tasks in PostgreSQL", () => {
     const agent = await a2aClient(`http://127.0.0.1:${port}`);
     const events = agent.stream("go");
     const first = (await events.next()).value as { task: { id: string } };
+    expect((await events.next()).value).toHaveProperty("statusUpdate");
     expect((await events.next()).value).toHaveProperty("artifactUpdate");
     child.kill("SIGKILL");
     await once(child, "exit");
@@ -89,7 +90,7 @@ describeWith(["postgresql"], "tasks in PostgreSQL", () => {
     const now = await serveAgent({ store: new PostgresTaskStore(pool), execute });
     const working = (await now.ask("GetTask", { id })).result;
     expect([working.status.state, working.artifacts[0].parts]).toEqual([
-      "TASK_STATE_SUBMITTED",
+      "TASK_STATE_WORKING",
       [{ text: "begun" }],
     ]);
     const later = { ...systemClock, now: () => Date.now() + 60_000 };
