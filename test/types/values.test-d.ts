@@ -7,6 +7,7 @@ import {
   stream,
   type Unsendable,
 } from "callwire";
+import { testClient } from "callwire/testing";
 import { expectTypeOf, test } from "vitest";
 import { z } from "zod";
 
@@ -187,4 +188,12 @@ test("a function that takes any client takes a rich one", () => {
   const close = (any: Client): Promise<void> => any.close();
   void close(rich);
   void close(client);
+});
+
+test("a client of tests has the types of its values", () => {
+  const methods = { now: method({}, () => ({ at: new Date() })) };
+  const plain = testClient(methods);
+  expectTypeOf(plain.api.now()).resolves.toEqualTypeOf<{ at: string }>();
+  const rich = testClient(methods, { client: { values: "rich" } });
+  expectTypeOf(rich.api.now()).resolves.toEqualTypeOf<{ at: Date }>();
 });
