@@ -54,8 +54,10 @@ export class A2aAgent extends Server {
   readonly eventForm = itemResponses;
   readonly #card: Omit<AgentCard, "supportedInterfaces">;
   readonly #sign: CardSigner | undefined;
-  /** Where it is served, as its clients see it; set by whatever serves it. */
-  url = "";
+  /** Where it is served, if that does not follow from requests. */
+  url: string | undefined = undefined;
+  /** The scheme at which clients asked for the card. */
+  #scheme = "http:";
 
   constructor(options: A2aAgentOptions) {
     const { card: description, execute, push, extendedCard, store, ...rest } = options;
@@ -64,10 +66,9 @@ export class A2aAgent extends Server {
     const clock = options.clock ?? systemClock;
     const log = options.log ?? consoleLog;
     const sender = push && new PushSender(push, clock, log);
-    const card = cardOf(description, {
-      push: push !== undefined,
-      extendedCard: extendedCard !== undefined,
-    });
+    const has = { push: push !== undefined, extendedCard: extendedCard !== undefined };
+    const { use = [] } = options;
+    const card = cardOf(description, { ...has, use });
     const tasks = new AgentTasks({
       execute,
       store: store ?? new MemoryWorkStore({ clock }),
@@ -90,10 +91,7 @@ export class A2aAgent extends Server {
               "ExtendedAgentCardNotConfigured",
               "There is no extended card for this caller",
             );
-          return addressedCard(
-            cardOf(found, { push: push !== undefined, extendedCard: true }),
-            this.url,
-          );
+          return addressedCard(cardOf(found, { ...has, use }), this.url ?? this.#addressOf(call));
         }),
       blockMs: limitOf("blockMs", options.blockMs, 600_000),
     });
@@ -110,9 +108,17 @@ export class A2aAgent extends Server {
 
   /** The card for clients that reach the agent at this URL. */
   async card(url: string): Promise<AgentCard> {
+    this.#scheme = new URL(url).protocol;
     const card = addressedCard(this.#card, url);
     const signature = await this.#sign?.(canonicalCard(card));
     return signature === undefined ? card : { ...card, signatures: [signature] };
+  }
+
+  /** The address that a call was sent to. */
+  #addressOf({ transport }: Context): string {
+    const { authority = "localhost", target = "/a2a" } = transport.http ?? {};
+    const [path] = target.split("?");
+    return `${this.#scheme}//${authority}${path}`;
   }
 }
 
