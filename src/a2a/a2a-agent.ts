@@ -24,6 +24,7 @@ import { methodsExecutor, skillsOf } from "./method-skills.ts";
 import { methodsOf } from "./methods.ts";
 import { Operations } from "./operations.ts";
 import { PushSender, type Webhooks } from "./push-sender.ts";
+import { type ToolCaller, toolSkills, toolsExecutor } from "./tool-skills.ts";
 
 export interface A2aAgentOptions extends Omit<HostOptions, "versions" | "nullParams" | "profile"> {
   /** Who the agent is and what it can do. */
@@ -165,6 +166,28 @@ a2aAgent.fromMethods = (
     use: options.use ?? server.use,
     execute: methodsExecutor(server),
   });
+};
+
+/**
+ * Makes an agent whose skills are the tools of an MCP server. A message names one as for `fromMethods`.
+ * @example
+ * ```ts
+ * import { a2aAgent } from "callwire/a2a";
+ * import { mcpClient, mcpHttpLink } from "callwire/mcp/client";
+ *
+ * const tools = mcpClient(mcpHttpLink("https://tools.example.com/mcp"), { name: "me", version: "1" });
+ * const card = { name: "Tools", description: "Calls tools" };
+ * const agent = await a2aAgent.fromTools(tools, { card });
+ * ```
+ */
+a2aAgent.fromTools = async (
+  tools: ToolCaller,
+  options: Omit<A2aAgentOptions, "execute">,
+): Promise<A2aAgent> => {
+  const { defaultInputModes = json, defaultOutputModes = json } = options.card;
+  const { skills = await toolSkills(tools) } = options.card;
+  const card = { ...options.card, defaultInputModes, defaultOutputModes, skills };
+  return new A2aAgent({ ...options, card, execute: toolsExecutor(tools, skills) });
 };
 
 const json = ["application/json", "text/plain"];
