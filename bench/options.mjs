@@ -15,6 +15,7 @@ export const suiteNames = [
   "values",
   "observability",
   "mcp-http",
+  "a2a-http",
   "mcp-stdio",
   "lsp-stdio",
   "mcp-client",

@@ -29,6 +29,8 @@ export class PushSender {
   readonly #log: Log;
   readonly #queues = new Map<string, StreamResponse[]>();
   readonly #closed = new AbortController();
+  /** Ends the waits for further attempts. A signal would warn of so many listeners. */
+  readonly #waits = new Set<() => void>();
 
   constructor(webhooks: Webhooks, clock: Clock, log: Log) {
     this.#webhooks = webhooks;
@@ -59,6 +61,7 @@ export class PushSender {
   /** Drops the notifications that wait. */
   close(): void {
     this.#closed.abort();
+    for (const end of [...this.#waits]) end();
   }
 
   async #deliverAll(config: PushConfig, queue: StreamResponse[]): Promise<void> {
@@ -114,11 +117,11 @@ export class PushSender {
       let timer: Timer | undefined;
       const done = (): void => {
         timer?.cancel();
-        this.#closed.signal.removeEventListener("abort", done);
+        this.#waits.delete(done);
         resolve();
       };
       timer = this.#clock.after(ms, done, true);
-      this.#closed.signal.addEventListener("abort", done, { once: true });
+      this.#waits.add(done);
     });
   }
 }
