@@ -89,6 +89,7 @@ const services = [
     },
   },
   program("golang-go", "go"),
+  program("mypy", "mypy"),
   program("iproute2", "ip"),
   {
     name: "pylsp-jsonrpc",
