@@ -1,10 +1,11 @@
 import { readDocument } from "./document-reading.ts";
 import { linesOf, literalOf, type MethodTree, methodTree } from "./generated-code.ts";
 import type { JsonSchema } from "./json-schema.ts";
+import { httpWires } from "./python-http.ts";
 import { richImports, richValues } from "./python-rich-values.ts";
 import { clients, imports, messages } from "./python-runtime.ts";
 import { docstring, PythonTypes, pythonName } from "./python-types.ts";
-import { httpWires, socketWires } from "./python-wires.ts";
+import { socketWires } from "./python-websocket.ts";
 import { type RichForm, richFormOf } from "./rich-form.ts";
 import { isRich } from "./rich-schema.ts";
 import { pascal } from "./shared-schemas.ts";
