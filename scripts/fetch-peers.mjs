@@ -89,6 +89,7 @@ const services = [
     },
   },
   program("golang-go", "go"),
+  program("python3", "python3"),
   program("mypy", "mypy"),
   program("iproute2", "ip"),
   {
