@@ -83,7 +83,15 @@ export default class TestReporter {
     clearInterval(this.#timer);
     this.#showProgress();
     if (process.stdout.isTTY) process.stdout.write("\n");
+    const cutOff = [...this.#running.keys()];
+    for (const file of cutOff) {
+      this.#fail(file, [
+        { name: "Error", message: "the process that ran this file ended before its tests did" },
+      ]);
+    }
     for (const error of unhandled) {
+      // The files above say it with their names.
+      if (cutOff.length > 0 && /Worker (exited|forks)/.test(error.message)) continue;
       const { VITEST_TEST_PATH: file, VITEST_TEST_NAME: test } = /** @type {any} */ (error);
       const place = file === undefined ? "outside of any test" : relative(root, file);
       this.#fail(test === undefined ? place : `${place}, during or after "${test}"`, [error]);
@@ -140,14 +148,26 @@ function fileOf(module) {
  */
 function inWords(error) {
   const { name, message, diff, stack = "", stacks, cause } = /** @type {any} */ (error);
-  const lines = [stripVTControlCharacters(`${name ?? "Error"}: ${message}`)];
+  const lines = [stripVTControlCharacters(`${name ?? "Error"}: ${withoutAdvice(message)}`)];
   if (diff !== undefined) lines.push(stripVTControlCharacters(diff));
-  const own = stacks?.map(
-    (/** @type {any} */ { file, line }) => `    at ${relative(root, file)}:${line}`,
-  );
+  const own = stacks
+    ?.map((/** @type {any} */ { file, line }) => `    at ${relative(root, file)}:${line}`)
+    .filter((/** @type {string} */ line) => !line.includes("node_modules"));
   lines.push(...(own ?? ownLines(stack)).slice(0, 6));
   if (cause !== undefined) lines.push(`caused by ${inWords(cause)}`);
   return lines.join("\n");
+}
+
+/**
+ * Says what a time limit means; Vitest advises to raise it instead, which hides what never came.
+ * @param {unknown} message
+ */
+function withoutAdvice(message) {
+  return String(message).replace(
+    /^(Test|Hook) timed out in (\d+)ms\.[\s\S]*/,
+    (_, what, ms) =>
+      `the ${what === "Test" ? "test" : "hook"} reached its limit of ${ms / 1000} s, and what it waited for had not happened`,
+  );
 }
 
 /**
