@@ -7,7 +7,7 @@ import { build, cli, finish, Process, start, startDemo } from "./process.ts";
 
 const has = (command: string): boolean => spawnSync(command, ["--version"]).status === 0;
 
-beforeAll(build, 60_000);
+beforeAll(build);
 
 async function call(origin: string, method: string, params: unknown = []): Promise<void> {
   await fetch(`${origin}/rpc`, {

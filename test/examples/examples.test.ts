@@ -148,7 +148,7 @@ function listening(lines: readonly string[]): string[] {
   return ["Listening on http://127.0.0.1:0/rpc", ...lines];
 }
 
-beforeAll(build, 60_000);
+beforeAll(build);
 
 test("every example is run here, and the list of them is whole", async () => {
   const { stdout } = await run(process.execPath, ["examples/run.mjs"], { cwd: root });

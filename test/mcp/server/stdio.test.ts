@@ -35,7 +35,7 @@ beforeAll(async () => {
        export default mcpServer({ hi }, { name: "mine", version: "3.0.0" });`,
     ),
   ]);
-}, 60_000);
+});
 
 afterAll(() => rm(folder, { recursive: true }));
 
