@@ -27,7 +27,7 @@ export default class TestReporter {
   #skipped = 0;
   /** @type {string[]} */
   #failures = [];
-  /** How many tests of a suite were skipped; its title gives the reason. @type {Map<string, number>} */
+  /** How many tests of a suite were skipped; its title, or the note of a test, gives the reason. @type {Map<string, number>} */
   #leftOut = new Map();
   /** When each file that runs was started. @type {Map<string, number>} */
   #running = new Map();
@@ -55,8 +55,10 @@ export default class TestReporter {
     else if (state === "failed") this.#fail(`${fileOf(test.module)} > ${test.fullName}`, errors);
     else {
       this.#skipped++;
+      const { note } = /** @type {{ note?: string }} */ (test.result());
       const [suite = test.name] = test.fullName.split(" > ");
-      this.#leftOut.set(suite, (this.#leftOut.get(suite) ?? 0) + 1);
+      const title = note === undefined ? suite : `${test.fullName} [${note}]`;
+      this.#leftOut.set(title, (this.#leftOut.get(title) ?? 0) + 1);
     }
   }
 
@@ -145,9 +147,13 @@ function fileOf(module) {
 /**
  * What went wrong, and where in our own files.
  * @param {import("vitest/node").SerializedError} error
+ * @returns {string}
  */
 function inWords(error) {
   const { name, message, diff, stack = "", stacks, cause } = /** @type {any} */ (error);
+  // What `await using` throws when the test failed and so did its clean-up.
+  const { error: late, suppressed } = /** @type {any} */ (error);
+  if (name === "SuppressedError") return `${inWords(suppressed)}\nand then ${inWords(late)}`;
   const lines = [stripVTControlCharacters(`${name ?? "Error"}: ${withoutAdvice(message)}`)];
   if (diff !== undefined) lines.push(stripVTControlCharacters(diff));
   const own = stacks

@@ -129,6 +129,7 @@ const expected: Readonly<Record<string, readonly string[]>> = {
 const needs: Readonly<Record<string, string>> = {
   "nats-accounts": "nats-server",
   "scale-out": "nats-server",
+  tracing: "tracing example",
 };
 
 function quickstart(): string[] {
