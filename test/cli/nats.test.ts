@@ -46,7 +46,7 @@ describeWith(["nats-server"], "addresses of NATS", () => {
     connection = await connect({ port: nats.port, user: "us", pass: "p@ss" });
     await serveNats(createServer(methods), connection, { subject: "shop.rpc" });
     url = `nats://us:p%40ss@127.0.0.1:${nats.port}/shop.rpc`;
-  }, 60_000);
+  });
   afterAll(async () => {
     await connection.close();
     await nats.stop();

@@ -131,6 +131,7 @@ const needs: Readonly<Record<string, string>> = {
   "nats-accounts": "nats-server",
   python: "python3",
   "scale-out": "nats-server",
+  tracing: "tracing example",
 };
 
 function quickstart(): string[] {
@@ -150,7 +151,7 @@ function listening(lines: readonly string[]): string[] {
   return ["Listening on http://127.0.0.1:0/rpc", ...lines];
 }
 
-beforeAll(build, 60_000);
+beforeAll(build);
 
 test("every example is run here, and the list of them is whole", async () => {
   const { stdout } = await run(process.execPath, ["examples/run.mjs"], { cwd: root });
