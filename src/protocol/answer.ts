@@ -250,12 +250,12 @@ function lateRefusal(
   overload: Overload,
   request: Request,
   silent: boolean,
-  { transport }: Origin,
+  origin: Origin,
 ): ErrorObject | undefined {
-  const hasRoom = overload.take();
+  const hasRoom = overload.take(origin);
   if (silent || (hasRoom && overload.waitedMs === 0)) return undefined;
   if (!hasRoom) return serverBusy;
-  const timeoutMs = request.timeoutMs ?? transport.timeoutMs;
+  const timeoutMs = request.timeoutMs ?? origin.transport.timeoutMs;
   return typeof timeoutMs === "number" && timeoutMs < overload.waitedMs ? outOfTime : undefined;
 }
 
