@@ -97,13 +97,13 @@ class ReconnectingLink implements Link {
     lost: WireError | undefined,
   ): Promise<Reply | undefined> {
     let last = lost;
-    let mayHaveRun = couldHaveRun(lost);
+    let mayHaveRun = lost !== undefined && couldHaveRun(lost);
     let wanted = true;
     let used: Connection | undefined;
     const carry = (connection: Connection): Promise<Reply | undefined> | undefined => {
       used = connection;
       // The caller may cancel when it is told of the gap.
-      if (wanted && couldHaveRun(last)) outgoing.gap();
+      if (wanted && last !== undefined && couldHaveRun(last)) outgoing.gap();
       return wanted ? connection.send(request, outgoing) : undefined;
     };
     const left = (): void => {
@@ -216,7 +216,7 @@ class ReconnectingLink implements Link {
     const { attempts = 10 } = this.#options;
     const mayRetry = this.#reconnects && !this.#closed && refusals < attempts;
     if (!mayRetry || outgoing.goesElsewhere || outgoing.failed) return undefined;
-    return stoppedBefore(reply, outgoing);
+    return reply?.error === undefined ? undefined : stoppedBefore(reply.error, outgoing);
   }
 
   /** Waits, or until the connection closes; a gateway keeps it open while the server behind it restarts. */

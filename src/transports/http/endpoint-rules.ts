@@ -84,6 +84,7 @@ const batchRefused = errorText("2.0", "null", invalidRequest("a stream is starte
 
 const readBody: Route = { kind: "read" };
 const refuseBusy: Route = { kind: "refuse", refusal: busy };
+const refuseType: Route = { kind: "refuse", refusal: unsupportedType };
 
 /** Decides what is done with requests for one service, on every platform. */
 export class EndpointRules {
@@ -128,11 +129,12 @@ export class EndpointRules {
       return refuseBusy;
     const refused = this.refuse(head);
     switch (head.method) {
-      case "POST": {
-        const problem = refused ?? this.#refuseBody(head);
-        if (problem !== undefined) return { kind: "refuse", refusal: problem };
-        return readBody;
-      }
+      case "POST":
+        if (refused !== undefined) return { kind: "refuse", refusal: refused };
+        if (!isJsonType(head.contentType)) return refuseType;
+        return Number(head.contentLength ?? 0) > this.service.limits.maxMessageBytes
+          ? { kind: "refuse", refusal: this.tooLarge }
+          : readBody;
       case "OPTIONS":
         return { kind: "refuse", refusal: this.#preflight(head) };
     }
@@ -198,13 +200,6 @@ export class EndpointRules {
     if (this.service.admit === undefined) return undefined;
     const verdict = this.service.admit(transport);
     return isThenable(verdict) ? verdict.then(judge) : judge(verdict);
-  }
-
-  #refuseBody(head: RequestHead): Refusal | undefined {
-    if (!isJsonType(head.contentType)) return unsupportedType;
-    return Number(head.contentLength ?? 0) > this.service.limits.maxMessageBytes
-      ? this.tooLarge
-      : undefined;
   }
 
   /** The response to OPTIONS. */
