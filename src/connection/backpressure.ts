@@ -3,7 +3,7 @@ import type { ConnectionState } from "./connection-state.ts";
 
 /** Longest pause. Afterwards the peer's cancels and replies are read again, and excess calls are refused. */
 const patienceMs = 5_000;
-/** A connection whose calls hold no more than this is not paused for the calls of others. */
+/** A connection whose calls hold no more than this is not paused because of the calls of other connections. */
 const lightBytes = 64 * 1024;
 
 /** Pauses a connection while the calls in flight hold too much memory. */

@@ -102,7 +102,7 @@ class ReconnectingLink implements Link {
     let used: Connection | undefined;
     const carry = (connection: Connection): Promise<Reply | undefined> | undefined => {
       used = connection;
-      // The caller may cancel when it is told of the gap.
+      // The caller may cancel when the gap is reported.
       if (wanted && last !== undefined && couldHaveRun(last)) outgoing.gap();
       return wanted ? connection.send(request, outgoing) : undefined;
     };
@@ -314,7 +314,7 @@ class ReconnectingLink implements Link {
       this.#current = undefined;
       this.#connection = undefined;
       if (this.#closed) return;
-      const lost = error ?? new WireError("CONNECTION_LOST", "the other end closed the connection");
+      const lost = error ?? new WireError("CONNECTION_LOST", "the peer closed the connection");
       try {
         this.#options.onLost?.(lost);
       } catch (thrown) {

@@ -42,7 +42,7 @@ function entriesOf(payload: unknown): readonly unknown[] {
   return Array.isArray(payload) ? payload : [payload];
 }
 
-/** The calls of others that run here. */
+/** The calls of peers that run here. */
 export class IncomingCalls {
   readonly callers = new BriefMap<string, Caller>();
   readonly known: KnownCallers = new KnownCallers();

@@ -299,7 +299,7 @@ export class NodeChannel implements Channel {
     this.#end(this.#failure);
   }
 
-  /** Closes without a handshake, which nobody would answer. */
+  /** Closes without a handshake, which the peer would not answer. */
   #cut(sentence: string): void {
     this.#failure ??= new WireError("CONNECTION_LOST", sentence);
     this.#ws.terminate();
