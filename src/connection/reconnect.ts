@@ -63,6 +63,7 @@ class ReconnectingLink implements Link {
   readonly #closing = new AbortController();
   readonly #reconnects: boolean;
   readonly #options: ReconnectOptions;
+  readonly #waits: Required<Pick<ReconnectOptions, "attempts" | "delayMs" | "maxDelayMs">>;
   readonly #clock: Clock;
   #connection: Promise<Connection> | undefined;
   /** What `#connection` resolved with, while it is open. */
@@ -82,6 +83,8 @@ class ReconnectingLink implements Link {
     this.#open = open;
     this.#reconnects = options !== false;
     this.#options = options === false ? {} : options;
+    const { attempts = 10, delayMs = 100, maxDelayMs = 10_000 } = this.#options;
+    this.#waits = { attempts, delayMs, maxDelayMs };
     this.#clock = this.#options.clock ?? systemClock;
     this.#retired = new RetiredConnections(this.#clock);
   }
@@ -213,15 +216,14 @@ class ReconnectingLink implements Link {
     outgoing: Outgoing,
     refusals: number,
   ): WireError | undefined {
-    const { attempts = 10 } = this.#options;
-    const mayRetry = this.#reconnects && !this.#closed && refusals < attempts;
+    const mayRetry = this.#reconnects && !this.#closed && refusals < this.#waits.attempts;
     if (!mayRetry || outgoing.goesElsewhere || outgoing.failed) return undefined;
     return reply?.error === undefined ? undefined : stoppedBefore(reply.error, outgoing);
   }
 
   /** Waits, or until the connection closes; a gateway keeps it open while the server behind it restarts. */
   #unlessGone(connection: Connection | undefined, refusals: number): Promise<void> {
-    const { delayMs = 100, maxDelayMs = 10_000 } = this.#options;
+    const { delayMs, maxDelayMs } = this.#waits;
     const waitMs = Math.min(maxDelayMs, delayMs * 2 ** refusals);
     return settledOrTimeout(this.#clock, waitMs, connection?.closed ?? Promise.resolve());
   }
@@ -301,7 +303,8 @@ class ReconnectingLink implements Link {
   }
 
   #delay(): number {
-    const { delayMs = 100, maxDelayMs = 10_000, random = Math.random } = this.#options;
+    const { random = Math.random } = this.#options;
+    const { delayMs, maxDelayMs } = this.#waits;
     return Math.min(maxDelayMs, delayMs * 2 ** (this.#failures - 2)) * (0.5 + random() / 2);
   }
 
@@ -329,7 +332,7 @@ class ReconnectingLink implements Link {
   }
 
   #reconnect(since: number): void {
-    const { attempts = 10, maxDelayMs = 10_000 } = this.#options;
+    const { attempts, maxDelayMs } = this.#waits;
     // A process that crashes at start, or a server that hangs up at once, must not be tried for ever.
     this.#failures = this.#clock.elapsed() - since >= maxDelayMs ? 1 : this.#failures + 1;
     if (this.#failures > attempts) {

@@ -6,12 +6,7 @@ import {
   messages,
   plainItems,
 } from "../../http/event-peer.ts";
-import {
-  defaultWriteTimeoutMs,
-  type MessageLimits,
-  messageLimits,
-  type RequestHead,
-} from "../../http/http-message.ts";
+import { type MessageLimits, messageLimits, type RequestHead } from "../../http/http-message.ts";
 import { isJsonType, type ReplyForm, replyForm } from "../../http/media-type.ts";
 import {
   badRequest,
@@ -28,6 +23,7 @@ import {
 import { type Recording, type ReplayOptions, ReplayStore } from "../../http/replay.ts";
 import type { Answer } from "../../protocol/answer.ts";
 import { type Clock, longestDelayMs } from "../../protocol/clock.ts";
+import { defaultKeepAliveMs, defaultWriteTimeoutMs } from "../../protocol/defaults.ts";
 import { invalidRequest } from "../../protocol/errors.ts";
 import type { EventForm } from "../../protocol/event-form.ts";
 import { isRefusal } from "../../protocol/handle.ts";
@@ -110,7 +106,7 @@ export class EndpointRules {
     this.#access = new HostCheck(service, options, bound);
     this.#events = {
       clock,
-      keepAliveMs: options.keepAliveMs ?? 15_000,
+      keepAliveMs: options.keepAliveMs ?? defaultKeepAliveMs,
       graceMs: options.graceMs ?? 10_000,
       maxBufferedBytes: service.limits.maxBufferedBytes,
       buffers: service.running.buffers,
