@@ -25,7 +25,7 @@ export function runCall(
       running.leave(call);
       call.cancel = undefined;
       call.onFail = undefined;
-      if (call.streams) call.items.end();
+      if (call.streamed || call.read) call.items.end();
       options.signal?.removeEventListener("abort", abort);
       options.within?.signal.removeEventListener("abort", abort);
     };

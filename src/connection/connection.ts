@@ -163,7 +163,8 @@ export class Connection implements Peer, AsyncDisposable {
   #replyTo(id: Id, request: Request, outgoing: Outgoing, payload: SentPayload): Promise<Reply> {
     const cancelled = (): void => sendCancel(this.#state, this.#notices, id);
     // The reply has to be read, even while the peer's calls are paused.
-    this.#state.backpressure.release();
+    const { backpressure } = this.#state;
+    if (backpressure.isPaused) backpressure.release();
     return this.#state.pending.add(id, request, outgoing, cancelled, payload);
   }
 

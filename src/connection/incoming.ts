@@ -74,9 +74,9 @@ export class Incoming implements ChannelListener {
     state.tap?.(text, "received");
     const { maxBatch, maxMessageBytes, maxReplyLength } = state.limits;
     // A reply may be longer than a call, and comes only while a call is open.
-    const longest =
-      state.pending.size === 0 ? maxMessageBytes : Math.max(maxMessageBytes, maxReplyLength);
-    if (text.length > longest) {
+    const isTooLong =
+      text.length > maxMessageBytes && (text.length > maxReplyLength || state.pending.size === 0);
+    if (isTooLong) {
       this.fault({ kind: "oversize", message: "the message is too long" });
       return;
     }
