@@ -88,6 +88,14 @@ export function isThenable<T>(value: T | PromiseLike<T>): value is PromiseLike<T
   );
 }
 
+/** Goes on with a value, at once if it is there. */
+export function andThen<T, R>(
+  value: MaybePromise<T>,
+  next: (value: T) => MaybePromise<R>,
+): MaybePromise<R> {
+  return isThenable(value) ? value.then(next) : next(value);
+}
+
 /** In 1.0 a notification has the id null, in 2.0 none. */
 export function isNotification({ jsonrpc, id }: Request): boolean {
   return jsonrpc === undefined ? id === null || id === undefined : id === undefined;
