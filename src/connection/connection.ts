@@ -44,6 +44,7 @@ export class Connection implements Peer, AsyncDisposable {
   readonly origin: Origin;
   /** Resolves when the connection is closed, with the error if it broke. */
   readonly closed: Promise<Error | undefined>;
+  readonly grantUpload: Peer["grantUpload"];
   readonly #state: ConnectionState;
   readonly #incoming: Incoming;
   readonly #notices: Notices | undefined;
@@ -71,6 +72,9 @@ export class Connection implements Peer, AsyncDisposable {
     });
     this.closed = this.#state.closed;
     this.#notices = options.notices;
+    this.grantUpload = this.givesCredit
+      ? (id, count) => void this.#state.notify("$/uploadCredit", { id, count })
+      : undefined;
     const answerer = service?.answerer ?? withoutMethods(running, limits, log);
     this.#incoming = new Incoming(this.#state, answerer, options);
     outer.listen(this.#incoming);
