@@ -1,4 +1,5 @@
 import type { ParameterNames } from "../openrpc/parameter-names.ts";
+import { checkTimeout } from "../protocol/clock.ts";
 import type { Context } from "../protocol/context.ts";
 import type {
   Callable,
@@ -10,7 +11,6 @@ import type {
   StreamOf,
 } from "../protocol/contract.ts";
 import type { RpcError } from "../protocol/errors.ts";
-import { checkTimeout } from "../protocol/limits.ts";
 import type { MaybePromise } from "../protocol/message.ts";
 import type { InputOf, OutputOf, Schema } from "../protocol/standard-schema.ts";
 

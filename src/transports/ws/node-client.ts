@@ -5,16 +5,15 @@ import { maxIncomingBytes } from "../../connection/connection-options.ts";
 import { longestDelayMs } from "../../protocol/clock.ts";
 import type { Link } from "../../protocol/link.ts";
 import { isRelative } from "../../protocol/url.ts";
+import { connectionFailed, webSocketUrl } from "./address.ts";
 import {
   clientLimits,
-  connectionFailed,
   defaultConnectTimeoutMs,
   reconnectingWith,
   type UpgradeRequest,
   upgradeRequest,
   type WebSocketConnectOptions,
   type WebSocketLinkOptions,
-  webSocketUrl,
 } from "./link-options.ts";
 import { ClosingSocket, NodeChannel } from "./node-channel.ts";
 import { receiverSettings } from "./receiver-settings.ts";
