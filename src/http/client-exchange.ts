@@ -75,12 +75,13 @@ export class RequestHeaders {
 
 /** The members of a request that are sent as headers. */
 export function carriedBy(request: Request | undefined): HeaderRecord | undefined {
-  const { timeoutMs, traceparent, tracestate } = request ?? {};
+  const { timeoutMs, traceparent, tracestate, baggage } = request ?? {};
   if (timeoutMs === undefined && traceparent === undefined) return undefined;
   return merged({
     "timeout-ms": timeoutMs === undefined ? timeoutMs : `${Math.ceil(timeoutMs)}`,
     traceparent,
     tracestate: traceparent && tracestate,
+    baggage: traceparent && baggage,
   });
 }
 

@@ -1,3 +1,4 @@
+import { readFile } from "node:fs/promises";
 import {
   type Clock,
   createClient,
@@ -324,4 +325,16 @@ describe("the page", () => {
     expect(sampled(metrics).get("callwire_event_loop_lag_seconds")).toBe(0);
     metrics.close();
   });
+});
+
+test("the version of the package and what the process uses are metrics", async () => {
+  const { version } = JSON.parse(
+    await readFile(new URL("../../package.json", import.meta.url), "utf8"),
+  );
+  const metrics = createMetrics();
+  const { body: text } = metrics.text();
+  expect(text).toContain(`callwire_build_info{version="${version}"} 1`);
+  for (const name of ["process_cpu_seconds_total", "process_resident_memory_bytes"]) {
+    expect(text).toMatch(new RegExp(`^${name} [1-9.]`, "m"));
+  }
 });
