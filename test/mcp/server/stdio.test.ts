@@ -104,7 +104,7 @@ test("in a terminal it says how many tools it has", async () => {
   await server.shown(/^callwire serves 1 tool over MCP on stdio/m);
 });
 
-test("lines that are no messages are answered, and the rest goes on", async () => {
+test("lines that are not messages are answered, and the rest goes on", async () => {
   const replies = await talk("two.mjs", [
     "garbage",
     '{"jsonrpc":"2.0","id":null,"method":"ping"}',
