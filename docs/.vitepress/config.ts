@@ -89,6 +89,7 @@ export default defineConfig({
           { text: "Workers on NATS", link: "/nats" },
           { text: "Durable notifications", link: "/nats-durable" },
           { text: "Shared state", link: "/nats-state" },
+          { text: "Long-running work", link: "/work" },
         ],
       },
       {

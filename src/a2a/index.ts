@@ -21,7 +21,6 @@ export {
 export { A2aErrorCode, type A2aErrorName, a2aError } from "./errors.ts";
 export type { AgentTask, Execute, IncomingMessage } from "./executor.ts";
 export { type A2aHandlerOptions, a2aHandler } from "./fetch-handler.ts";
-export { MemoryTaskStore, type MemoryTaskStoreOptions } from "./memory-task-store.ts";
 export type {
   Artifact,
   ArtifactUpdate,
@@ -40,4 +39,3 @@ export type {
   TaskStatus,
 } from "./model.ts";
 export type { Webhooks } from "./push-sender.ts";
-export type { TaskPage, TaskQuery, TaskRecord, TaskStore } from "./task-store.ts";

@@ -133,10 +133,10 @@ class Refusal extends WireError {
   }
 }
 
-function taken(reply: Reply | undefined, { idempotent }: Outgoing): Reply | undefined {
+function taken(reply: Reply | undefined, outgoing: Outgoing): Reply | undefined {
   if (reply?.error === undefined) return reply;
   const outcome = outcomeOf(reply.error);
-  if (!maySendAgain(outcome, idempotent)) return reply;
+  if (!maySendAgain(outcome, outgoing)) return reply;
   const code = outcome === "did-not-run" ? "CONNECTION_FAILED" : "CONNECTION_LOST";
   throw new Refusal(reply, code, reply.error.message);
 }
@@ -147,6 +147,6 @@ function said(error: unknown): Reply {
   throw error;
 }
 
-function mayGoOn(error: unknown, { idempotent, failed }: Outgoing): boolean {
-  return !failed && maySendAgain(outcomeOf(error), idempotent);
+function mayGoOn(error: unknown, outgoing: Outgoing): boolean {
+  return !outgoing.failed && maySendAgain(outcomeOf(error), outgoing);
 }

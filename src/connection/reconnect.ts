@@ -4,10 +4,10 @@ import { WireError } from "../protocol/errors.ts";
 import type { Link, Outgoing } from "../protocol/link.ts";
 import type { Reply, Request } from "../protocol/message.ts";
 import { maySendAgain, outcomeOf, reportedAs } from "../protocol/retry-rule.ts";
+import { unlessCancelled } from "./cancelled-wait.ts";
 import type { Connection } from "./connection.ts";
 import { ChangingStates } from "./link-states.ts";
 import { connectionClosed, couldHaveRun, isDenied, isUnauthenticated } from "./lost-call.ts";
-import { unlessCancelled } from "./pending.ts";
 import { RetiredConnections } from "./retired-connections.ts";
 import { NotTaken, stoppedBefore } from "./shutdown-notice.ts";
 
@@ -77,7 +77,7 @@ class ReconnectingLink implements Link {
   readonly #renewed = new WeakSet<Connection>();
   /** Connections with old credentials. */
   readonly #retired: RetiredConnections;
-  readonly states = new ChangingStates();
+  readonly states = new ChangingStates(consoleLog);
 
   constructor(open: Open, options: ReconnectOptions | false) {
     this.#open = open;
@@ -115,7 +115,7 @@ class ReconnectingLink implements Link {
     for (let refusals = 0; ; refusals++) {
       try {
         const reply = await unlessCancelled(this.#whileOpen(carry, last), outgoing, left);
-        if (this.#replaced(used, reply?.error)) continue;
+        if (this.#replaced(used, reply?.error) && !outgoing.upload?.begun) continue;
         this.#answered(used, reply);
         const refusal = this.#refusalIn(reply, outgoing, refusals);
         if (refusal === undefined) return reply;
@@ -123,7 +123,7 @@ class ReconnectingLink implements Link {
         mayHaveRun ||= couldHaveRun(refusal);
         await unlessCancelled(this.#unlessGone(used, refusals), outgoing, left);
       } catch (error) {
-        if (this.#replaced(used, error)) continue;
+        if (this.#replaced(used, error) && !outgoing.upload?.begun) continue;
         // The same failure again means that reconnecting was given up.
         if (error === last || !this.#mayRepeat(error, outgoing)) {
           // It may have run, even if the last failure was a failure to connect.
@@ -206,8 +206,8 @@ class ReconnectingLink implements Link {
     if (!this.#reconnects || this.#closed || outgoing.failed) return false;
     const outcome = outcomeOf(error, connectionClosed);
     // Any other failure to connect means that reconnecting was given up.
-    if (outcome === "did-not-run") return error instanceof NotTaken;
-    return maySendAgain(outcome, outgoing.idempotent);
+    if (outcome === "did-not-run" && !(error instanceof NotTaken)) return false;
+    return maySendAgain(outcome, outgoing);
   }
 
   /** Why a call that a stopping server rejected is sent again; undefined makes the rejection its reply. */

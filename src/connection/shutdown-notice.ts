@@ -35,10 +35,10 @@ export function isRejection(message: Envelope): boolean {
 }
 
 /** Why a call that a stopping server answered may be sent again; undefined if it may not. */
-export function stoppedBefore(error: ErrorObject, { idempotent }: Outgoing): WireError | undefined {
+export function stoppedBefore(error: ErrorObject, outgoing: Outgoing): WireError | undefined {
   if (!isStopping(error)) return undefined;
   const outcome = outcomeOf(error);
-  if (!maySendAgain(outcome, idempotent)) return undefined;
+  if (!maySendAgain(outcome, outgoing)) return undefined;
   return outcome === "did-not-run"
     ? new NotTaken()
     : new WireError("CONNECTION_LOST", error.message);

@@ -64,6 +64,18 @@ export function holdBytes(text: string, server: HeldBytes, connection?: HeldByte
   return bytes;
 }
 
+/** Counts what a running call holds besides its message, or releases it; false if it is too much. */
+export function changeHeld(bytes: number, server: HeldBytes, connection?: HeldBytes): boolean {
+  if (bytes < 0) {
+    server.free(-bytes);
+    connection?.free(-bytes);
+    return true;
+  }
+  server.bytes += bytes;
+  if (connection !== undefined) connection.bytes += bytes;
+  return [server, connection].every((held) => held === undefined || held.bytes < held.most);
+}
+
 /** A connection that buffers bytes. */
 export interface Buffering {
   /** Bytes that the peer has not read, and bytes of messages that have not arrived completely. */

@@ -23,6 +23,8 @@ interface Waiting {
   /** Without it, the call would see what an `AsyncLocalStorage` holds for another request. */
   readonly scope: AsyncResource;
   readonly since: number;
+  /** When it arrived, as `Overload` measures time. */
+  readonly arrival: number;
   /** The first turn in which it may run. */
   readonly turn: number;
 }
@@ -60,7 +62,8 @@ export class Pace {
     else {
       // By the turn after the next one, the event loop has read the connection once more.
       const scope = new AsyncResource("HTTPINCOMINGMESSAGE", ownScope);
-      this.#waiting.push({ request, run, scope, since: now, turn: this.#turns + 2 });
+      const arrival = this.#overload?.arrival() ?? 0;
+      this.#waiting.push({ request, run, scope, since: now, arrival, turn: this.#turns + 2 });
       this.#count(this.#waiting.length);
       this.#turn();
     }
@@ -94,13 +97,15 @@ export class Pace {
     let next = 0;
     try {
       for (; next < waiting.length && this.#spentMs < turnMs; next++) {
-        const { request, run, scope, since, turn } = waiting[next] as Waiting;
+        const { request, run, scope, since, arrival, turn } = waiting[next] as Waiting;
         if (turn > this.#turns) break;
         const now = this.#timer.now();
-        if (request.isGone) this.#pressedUntil = now + calmMs;
-        else {
+        if (request.isGone) {
+          this.#pressedUntil = now + calmMs;
+          this.#overload?.callerLeft();
+        } else {
           this.#count(waiting.length - next);
-          this.#overload?.waited(now - since);
+          this.#overload?.waited(now - since, arrival);
           scope.runInAsyncScope(this.#timed, this, run, now);
         }
       }
@@ -111,7 +116,7 @@ export class Pace {
       this.#waiting = waiting.slice(next).concat(this.#waiting);
       this.#count(this.#waiting.length);
       if (this.#waiting.length > 0) this.#turn();
-      else this.#overload?.waited(0);
+      else this.#overload?.waited(0, 0);
     }
   }
 
