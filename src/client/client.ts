@@ -126,7 +126,7 @@ export class Client<M = any, V extends Values = ValuesOf<M>> implements AsyncDis
     ...rest: CallArguments<M, V, Name>
   ): Promise<void>;
   async notify(method: string, params?: unknown, options?: unknown): Promise<void> {
-    const outgoing = this.#outgoing(method, params as Params, this.#merge(options), undefined);
+    const outgoing = this.#outgoing(method, params as Params, this.#merge(options), false);
     await runCall(outgoing, this.#handle, this.#running);
   }
 
@@ -193,7 +193,7 @@ export class Client<M = any, V extends Values = ValuesOf<M>> implements AsyncDis
     const sent = new Set<unknown>();
     const started: { readonly call: OutgoingCall; readonly value: Promise<unknown> }[] = [];
     const api = apiProxy(this.#options.separator ?? "/", (name, params, own) => {
-      const call = this.#outgoing(name, params, this.#merge(own), nextId());
+      const call = this.#outgoing(name, params, this.#merge(own));
       call.awaited = !call.options.onProgress;
       const result = runCall(call, handle, this.#running);
       const drop = (): void => {
@@ -235,7 +235,7 @@ export class Client<M = any, V extends Values = ValuesOf<M>> implements AsyncDis
     /** Whether a result is wanted (true) or items (false); undefined if that shows later. */
     awaited?: boolean,
   ): Promise<unknown> & AsyncIterable<unknown> {
-    const call = this.#outgoing(method, params, options, nextId());
+    const call = this.#outgoing(method, params, options);
     call.awaited = awaited && !options.onProgress;
     call.read = awaited === false;
     const reply = runCall(call, this.#handle, this.#running);
@@ -260,7 +260,7 @@ export class Client<M = any, V extends Values = ValuesOf<M>> implements AsyncDis
     method: string,
     params: Params | undefined,
     options: AnyCallOptions,
-    id: number | undefined,
+    isAnswered = true,
   ): OutgoingCall {
     const own = options.timeoutMs;
     const given = options.within?.deadline;
@@ -271,7 +271,7 @@ export class Client<M = any, V extends Values = ValuesOf<M>> implements AsyncDis
       jsonrpc: this.#options.version === "1.0" ? undefined : "2.0",
       method,
       params,
-      id,
+      id: isAnswered ? nextId() : undefined,
       timeoutMs: travels === forever ? undefined : travels,
       upload: options.upload && true,
     };

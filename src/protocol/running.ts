@@ -54,8 +54,8 @@ export class Running {
     this.#entered = true;
     if (!this.#ticking) {
       this.#ticking = true;
-      this.#now = this.clock.elapsed();
       this.#wakeIn(tickMs);
+      this.#now = this.clock.elapsed();
     }
     if (call.dueAt === undefined) {
       if (timeoutMs === undefined) return;

@@ -324,7 +324,7 @@ describeWith(["nats-server"], "addresses of NATS", () => {
     expect(gateway.stderr).not.toContain("    at ");
   });
 
-  test("a server that takes nobody in is told of, with the reason, and holds up neither calls nor the end", async () => {
+  test("a server that refuses every connection is reported with the reason, and delays neither calls nor closing", async () => {
     const strict = await startNats(
       `tls: { cert_file: "${pem("cert")}", key_file: "${pem("key")}", ca_file: "${pem("cert")}", verify: true }`,
     );
@@ -386,7 +386,7 @@ describeWith(["nats-server"], "addresses of NATS", () => {
     }
   });
 
-  test("a gateway connects anew where NATS refused it for a while", async () => {
+  test("a gateway reconnects after NATS refused it for a while", async () => {
     let engine = await startNats();
     onTestFinished(() => engine.stop());
     const { port } = engine;

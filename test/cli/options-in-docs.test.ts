@@ -8,7 +8,7 @@ const run = promisify(execFile);
 
 beforeAll(build);
 
-test("docs/cli.md has every option of every verb, as --help tells it", async () => {
+test("docs/cli.md has every option of every verb, as --help shows it", async () => {
   const checked = run(process.execPath, ["scripts/cli-options.mjs", "--check"], { cwd: root });
   expect(await checked).toEqual({ stdout: "", stderr: "" });
 });

@@ -23,7 +23,7 @@ describe("a heartbeat", () => {
     expect(clock.waiting).toBe(0);
   });
 
-  test("never gives up on somebody who speaks, and hardly ever asks", () => {
+  test("never gives up on a peer that sends, and rarely pings", () => {
     const { clock, events, heartbeat } = watch({ pingMs: 100, deadMs: 150 });
     for (let i = 0; i < 50; i++) {
       clock.advance(50);

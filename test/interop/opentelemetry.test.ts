@@ -133,7 +133,7 @@ describeWith(["npm peers", "nats-server"], "OpenTelemetry", () => {
       });
     });
 
-    test("tell of errors by their code", async () => {
+    test("report errors by their code", async () => {
       const server = traced();
       await server.receive(requestText("fail"));
       await server.receive(requestText("never", [], { timeoutMs: 1 }));
@@ -147,7 +147,7 @@ describeWith(["npm peers", "nats-server"], "OpenTelemetry", () => {
       ]);
     });
 
-    test("of methods that nobody has share a name", () => {
+    test("of unknown methods share a name", () => {
       void traced().receive(requestText("made/up"));
       const [{ name, attributes }] = spans() as [ReadableSpan];
       expect(name).toBe("jsonrpc");
@@ -203,7 +203,7 @@ describeWith(["npm peers", "nats-server"], "OpenTelemetry", () => {
       await server.close();
     });
 
-    test("a stream is one, with an event for each item, at both ends", async () => {
+    test("a stream is one, with an event for each item, on both sides", async () => {
       const server = traced({ maxItemEvents: 2 });
       const http = await serveHttp(server, { port: 0 });
       const client = createClient<typeof methods>(webSocketLink(http.url.replace("http", "ws")), {

@@ -200,7 +200,7 @@ describe("wires", () => {
     expect(seen.get('callwire_refused_requests_total{status="413"}')).toBe(1);
   });
 
-  test("what is no message is counted on a connection too", async () => {
+  test("what is not a message is counted on a connection too", async () => {
     const metrics = createMetrics();
     const server = createServer(methods, { use: [metrics.middleware] });
     const http = await serveHttp(server, { port: 0 });
@@ -270,7 +270,7 @@ describe("wires", () => {
 });
 
 describe("the page", () => {
-  test("is Prometheus text, and OpenMetrics for those who ask", async () => {
+  test("is Prometheus text, and OpenMetrics for clients that accept it", async () => {
     const metrics = createMetrics();
     const server = createServer(methods, { use: [metrics.middleware] });
     const http = await serveHttp(server, { port: 0, mounts: { "/metrics": metricsPage(metrics) } });

@@ -121,12 +121,11 @@ export class EndpointRules {
 
   /** Decides by everything that comes before the body. */
   route(head: RequestHead, url: string): Route {
-    if (head.method === "POST" && this.service.answerer.settings.overload?.refuses())
-      return refuseBusy;
     const refused = this.refuse(head);
     switch (head.method) {
       case "POST":
         if (refused !== undefined) return { kind: "refuse", refusal: refused };
+        if (this.service.answerer.settings.overload?.refuses()) return refuseBusy;
         if (!isJsonType(head.contentType)) return refuseType;
         return Number(head.contentLength ?? 0) > this.service.limits.maxMessageBytes
           ? { kind: "refuse", refusal: this.tooLarge }

@@ -71,7 +71,7 @@ describe("an address", () => {
     expect(await client.call("where")).toEqual(["tcp", "::1"]);
   });
 
-  test("where nobody listens fails the call, and says which", async () => {
+  test("without a listener fails the call, and names the address", async () => {
     const port = await ownPort();
     await expect(createClient(tcpLink({ port })).call("echo", [1])).rejects.toMatchObject({
       name: "WireError",
