@@ -89,6 +89,8 @@ const services = [
     },
   },
   program("golang-go", "go"),
+  program("python3", "python3"),
+  program("mypy", "mypy"),
   program("iproute2", "ip"),
   {
     name: "pylsp-jsonrpc",
