@@ -57,7 +57,9 @@ export default class TestReporter {
       this.#skipped++;
       const { note } = /** @type {{ note?: string }} */ (test.result());
       const [suite = test.name] = test.fullName.split(" > ");
-      const title = note === undefined ? suite : `${test.fullName} [${note}]`;
+      // A suite that was skipped as a whole says why in its title; other tests are listed one by one.
+      const isWhole = note === undefined && /\[without |\(needs |SKIPPED/.test(suite);
+      const title = isWhole ? suite : `${test.fullName}${note === undefined ? "" : ` [${note}]`}`;
       this.#leftOut.set(title, (this.#leftOut.get(title) ?? 0) + 1);
     }
   }

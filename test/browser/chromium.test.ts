@@ -131,6 +131,6 @@ async function closed(http: HttpServer): Promise<void> {
 
 async function openReady(browser: Browser, url: string): Promise<WatchedPage> {
   const page = await openPage(browser, url);
-  await page.waitForFunction("globalThis.ownPage !== undefined");
+  await expect.poll(() => page.evaluate("globalThis.ownPage !== undefined")).toBe(true);
   return page;
 }

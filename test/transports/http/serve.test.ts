@@ -67,7 +67,7 @@ describe("paths", () => {
     ).toBe(403);
   });
 
-  test.skipIf(!hasIpv6)("an IPv6 address stands in brackets", async () => {
+  test.skipIf(!hasIpv6)("an IPv6 address stands in brackets (needs IPv6)", async () => {
     const http = await serve(methods, { host: "::1" });
     expect(http.url).toBe(`http://[::1]:${http.port}/rpc`);
     expect(await createClient(httpLink(http.url)).call("add", [2, 3])).toBe(5);

@@ -63,7 +63,7 @@ describe("an address", () => {
     expect(await beside.call("ask")).toBe("first");
   });
 
-  test.skipIf(!hasIpv6)("of IPv6 is understood", async () => {
+  test.skipIf(!hasIpv6)("of IPv6 is understood (needs IPv6)", async () => {
     const { server } = started();
     const { port, host } = await serveSocket(server, { port: 0, host: "::1" });
     expect(host).toBe("::1");
