@@ -21,12 +21,13 @@ import type { Origin } from "../../protocol/origin.ts";
 import { errorText } from "../../protocol/serialize.ts";
 import type { Service } from "../../protocol/service.ts";
 import type { EndpointRules, Route } from "./endpoint-rules.ts";
+import { WaitingCall } from "./waiting-call.ts";
 
 /** Decides when a call runs; Node has one, so that a busy server goes on reading. */
 export interface CallPace {
   /** Set when a request arrives, whatever becomes of it. */
   hasArrived: boolean;
-  run(exchange: Exchange, run: () => void): void;
+  run(call: WaitingCall, run: () => void): void;
 }
 
 /** One service over HTTP: follows the rules, and answers what they let pass. */
@@ -59,12 +60,12 @@ export class Endpoint implements ExchangeHost {
   }
 
   received(exchange: Exchange, text: string | undefined, sent: SentBody | undefined): void {
-    const run = (): void => {
-      if (text !== undefined) this.#answer(exchange, text, sent);
-      else exchange.send(200, this.service.answerer.unreadable(exchange.begin(undefined)));
-    };
-    if (this.#pace === undefined) run();
-    else this.#pace.run(exchange, run);
+    const call = new WaitingCall(exchange, text, sent, this.service.running.buffers);
+    if (this.#pace !== undefined) this.#pace.run(call, () => this.#run(call));
+    else {
+      call.ended();
+      this.#run(call);
+    }
   }
 
   refusalOf(fault: BodyFault): Refusal {
@@ -139,6 +140,12 @@ export class Endpoint implements ExchangeHost {
           exchange.send(204, "");
         });
     }
+  }
+
+  #run({ exchange, text, sent, isRefused }: WaitingCall): void {
+    if (isRefused) return;
+    if (text !== undefined) this.#answer(exchange, text, sent);
+    else exchange.send(200, this.service.answerer.unreadable(exchange.begin(undefined)));
   }
 
   /** `body` is exactly what was sent, if that is known. */
