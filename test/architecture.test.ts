@@ -290,6 +290,24 @@ function portableFiles(): string[] {
   return [...reachedFrom(files.map((file) => posix.normalize(file)))];
 }
 
+test.each([
+  ["test/browser", "playwright"],
+  ["test/interop", "npm peers"],
+  ["test/mcp/peers", "mcp peers"],
+  ["test/a2a/peers", "a2a peers"],
+])("a test that imports the packages of %s is skipped without them", (folder, service) => {
+  const manifest = JSON.parse(readFileSync(join(root, folder, "package.json"), "utf8"));
+  const packages = Object.keys({ ...manifest.dependencies, ...manifest.devDependencies });
+  const undeclared = filesIn(folder, /\.test\.ts$/).filter((file) => {
+    const text = readFileSync(join(root, file), "utf8");
+    const imports = importsOf(text).filter(({ typeOnly }) => !typeOnly);
+    const isPeer = ({ specifier }: Import) =>
+      packages.some((name) => `${specifier}/`.startsWith(`${name}/`));
+    return imports.some(isPeer) && !text.includes(`"${service}"`);
+  });
+  expect(undeclared).toEqual([]);
+});
+
 test("no source file is longer than 350 lines, unless it is generated", () => {
   const long = [...sources]
     .map(([file, { text }]) => [file, text.split("\n").length - 1] as const)

@@ -13,6 +13,7 @@ export default defineConfig({
   ignoreDeadLinks: "localhostLinks",
   srcExclude: ["node_modules/**"],
   markdown: {
+    languageAlias: { conf: "nginx" },
     config: (markdown) => {
       mermaidFences(markdown);
       repositoryLinks(markdown);

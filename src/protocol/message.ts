@@ -31,6 +31,8 @@ export interface Request {
   readonly tracestate?: string | undefined;
   /** Types of rich values in the params. Its presence says that the caller accepts rich values. */
   readonly types?: TypedPaths | undefined;
+  /** Whether the caller sends items while the call runs, as the callee asks for them. */
+  readonly upload?: true | undefined;
 }
 
 /** The error member of a response. */

@@ -4,6 +4,7 @@ import type { HeartbeatOptions } from "../../connection/heartbeat.ts";
 import { type Open, type ReconnectOptions, reconnecting } from "../../connection/reconnect.ts";
 import { LateError, systemClock, withTimeout } from "../../protocol/clock.ts";
 import type { CredentialSource } from "../../protocol/credentials.ts";
+import { defaultConnectTimeoutMs } from "../../protocol/defaults.ts";
 import { WireError } from "../../protocol/errors.ts";
 import { type Limits, limitsFrom } from "../../protocol/limits.ts";
 import type { Link } from "../../protocol/link.ts";
@@ -58,8 +59,6 @@ export interface WebSocketLinkOptions extends WebSocketConnectOptions {
   /** How a lost connection is restored; false never reconnects. @default true */
   readonly reconnect?: boolean | ReconnectOptions;
 }
-
-export const defaultConnectTimeoutMs = 10_000;
 
 /** A `ws:` or `wss:` URL; accepts `http:` and `https:`, and relative ones if there is a page or a base. */
 export function webSocketUrl(address: string | URL, base?: string | URL): URL {

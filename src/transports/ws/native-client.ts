@@ -1,12 +1,12 @@
 import { Connection } from "../../connection/connection.ts";
 import { systemClock } from "../../protocol/clock.ts";
+import { defaultConnectTimeoutMs } from "../../protocol/defaults.ts";
 import { WireError } from "../../protocol/errors.ts";
 import type { Link } from "../../protocol/link.ts";
 import { isRelative } from "../../protocol/url.ts";
 import {
   clientLimits,
   connectionFailed,
-  defaultConnectTimeoutMs,
   reconnectingWith,
   type UpgradeRequest,
   upgradeRequest,
