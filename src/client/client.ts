@@ -1,11 +1,10 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 
-import { type Clock, forever, systemClock, timeUntil } from "../protocol/clock.ts";
+import { type Clock, checkTimeout, forever, systemClock, timeUntil } from "../protocol/clock.ts";
 import { defaultTimeoutMs } from "../protocol/defaults.ts";
 import { WireError } from "../protocol/errors.ts";
 import { compose, type Handle, type Middleware } from "../protocol/handle.ts";
 import type { Values } from "../protocol/json-value.ts";
-import { checkTimeout } from "../protocol/limits.ts";
 import type { Link, LinkState, Outgoing } from "../protocol/link.ts";
 import { type Log, plainLog } from "../protocol/log.ts";
 import { nextId, type Params, type Request } from "../protocol/message.ts";

@@ -1,11 +1,11 @@
 import { BriefMap } from "../protocol/brief-map.ts";
+import type { Envelope } from "../protocol/envelope.ts";
 import { RemoteError, WireError } from "../protocol/errors.ts";
 import { limitIn } from "../protocol/failure-data.ts";
 import { itemWindow } from "../protocol/item-queue.ts";
 import type { Outgoing } from "../protocol/link.ts";
 import type { Id, Reply, Request } from "../protocol/message.ts";
 import { replyIn } from "../protocol/pair.ts";
-import type { Envelope } from "../protocol/parse.ts";
 
 /** The payload that carried a call, alone or with others. */
 export interface SentPayload {
@@ -166,32 +166,4 @@ export class UnreadItems {
     this.#total += length;
     return this.#lengths.length <= itemWindow || this.#total <= most;
   }
-}
-
-/** Waits for a promise, unless the caller cancels. */
-export function unlessCancelled<T>(
-  needed: Promise<T>,
-  outgoing: Outgoing,
-  left?: () => void,
-): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const cancel = (error: WireError): void => {
-      left?.();
-      reject(error);
-    };
-    outgoing.cancel = cancel;
-    const settled = (): void => {
-      if (outgoing.cancel === cancel) outgoing.cancel = undefined;
-    };
-    needed.then(
-      (value) => {
-        settled();
-        resolve(value);
-      },
-      (error: unknown) => {
-        settled();
-        reject(error);
-      },
-    );
-  });
 }

@@ -4,10 +4,10 @@ import { WireError } from "../protocol/errors.ts";
 import type { Link, Outgoing } from "../protocol/link.ts";
 import type { Reply, Request } from "../protocol/message.ts";
 import { maySendAgain, outcomeOf, reportedAs } from "../protocol/retry-rule.ts";
+import { unlessCancelled } from "./cancelled-wait.ts";
 import type { Connection } from "./connection.ts";
 import { ChangingStates } from "./link-states.ts";
 import { connectionClosed, couldHaveRun, isDenied, isUnauthenticated } from "./lost-call.ts";
-import { unlessCancelled } from "./pending.ts";
 import { RetiredConnections } from "./retired-connections.ts";
 import { NotTaken, stoppedBefore } from "./shutdown-notice.ts";
 
@@ -77,7 +77,7 @@ class ReconnectingLink implements Link {
   readonly #renewed = new WeakSet<Connection>();
   /** Connections with old credentials. */
   readonly #retired: RetiredConnections;
-  readonly states = new ChangingStates();
+  readonly states = new ChangingStates(consoleLog);
 
   constructor(open: Open, options: ReconnectOptions | false) {
     this.#open = open;

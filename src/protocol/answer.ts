@@ -1,4 +1,5 @@
 import { BatchAnswer, batchFault, type EntryAnswerer, later } from "./batch-answer.ts";
+import { isEnvelope } from "./envelope.ts";
 import {
   invalidRequest,
   limitExceeded,
@@ -22,7 +23,6 @@ import type { Origin } from "./origin.ts";
 import type { Overload } from "./overload.ts";
 import {
   idTooLong,
-  isEnvelope,
   isUnsafe,
   isVersion1,
   limitFault,
@@ -75,6 +75,13 @@ export class Answerer implements Writer, EntryAnswerer {
     this.#speaks1 = settings.versions.has("1.0");
     this.#speaks2 = settings.versions.has("2.0");
     this.#shallowLength = settings.limits.maxDepth * 2;
+  }
+
+  /** One for a connection that finishes: it refuses all calls. */
+  refusing(): Answerer {
+    const refusing = new Answerer(this.#handle, this.settings);
+    refusing.draining = true;
+    return refusing;
   }
 
   answer(text: string, origin: Origin): Answer {

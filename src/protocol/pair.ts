@@ -1,3 +1,4 @@
+import { type Envelope, isEnvelope } from "./envelope.ts";
 import { WireError } from "./errors.ts";
 import {
   type ErrorObject,
@@ -7,7 +8,6 @@ import {
   type Request,
   success,
 } from "./message.ts";
-import { type Envelope, isEnvelope } from "./parse.ts";
 
 /** The reply in a response of either version; undefined if it is not a response. */
 export function replyOf(message: unknown): Reply | undefined {

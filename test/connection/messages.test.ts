@@ -12,7 +12,7 @@ import {
 } from "callwire";
 import { Connection } from "callwire/connection";
 import { FakeClock } from "callwire/testing";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { turn } from "../transports/contract-methods.ts";
 import { HandChannel, transport } from "./hand-channel.ts";
 
@@ -42,11 +42,12 @@ describe("calls of the other end", () => {
     expect(await call).toBe("theirs");
   });
 
-  test("are unknown to an end without methods", () => {
+  test("are unknown to an end without methods", async () => {
     const channel = new HandChannel();
     new Connection(channel, { transport });
     channel.hear({ jsonrpc: "2.0", method: "echo", id: 1 });
     channel.hear({ jsonrpc: "2.0", method: "notified" });
+    await vi.waitUntil(() => channel.sent.length > 0);
     expect(channel.messages).toEqual([
       { jsonrpc: "2.0", error: { code: -32601, message: "Method not found" }, id: 1 },
     ]);

@@ -13,7 +13,6 @@ import type { MaybePromise } from "../../protocol/message.ts";
 import type { SealMaker } from "../../protocol/seal.ts";
 import type { Service } from "../../protocol/service.ts";
 import type { Tap } from "../../protocol/tap.ts";
-import { absoluteAddress, wrongAddress } from "../../protocol/url.ts";
 
 /** A value, or a function that returns it for each connection, such as one with a fresh token. */
 export type PerConnection<T> = T | (() => MaybePromise<T>);
@@ -60,18 +59,6 @@ export interface WebSocketLinkOptions extends WebSocketConnectOptions {
   readonly reconnect?: boolean | ReconnectOptions;
 }
 
-/** A `ws:` or `wss:` URL; accepts `http:` and `https:`, and relative ones if there is a page or a base. */
-export function webSocketUrl(address: string | URL, base?: string | URL): URL {
-  const whole = absoluteAddress(address, base);
-  const url = URL.canParse(whole) ? new URL(whole) : undefined;
-  if (url?.protocol === "http:") url.protocol = "ws:";
-  else if (url?.protocol === "https:") url.protocol = "wss:";
-  if (url === undefined || !/^wss?:$/.test(url.protocol)) {
-    throw wrongAddress("ws://host/path or wss://host/path", address);
-  }
-  return url;
-}
-
 /** What the upgrade request shows the server. */
 export interface UpgradeRequest {
   readonly headers: Readonly<Record<string, string>> | undefined;
@@ -116,17 +103,4 @@ export function reconnectingWith(
 
 export function clientLimits(options: WebSocketConnectOptions): Limits {
   return limitsFrom({ ...options.service?.limits, ...options.limits });
-}
-
-/** Leaves out query and user of the URL, which may hold a secret. */
-export function connectionFailed(
-  url: URL,
-  sentence: string,
-  options: { cause?: unknown; status?: number } = {},
-): WireError {
-  return new WireError(
-    "CONNECTION_FAILED",
-    `${url.protocol}//${url.host}${url.pathname} ${sentence}`,
-    options,
-  );
 }

@@ -6,15 +6,14 @@ import { longestDelayMs } from "../../protocol/clock.ts";
 import { defaultConnectTimeoutMs } from "../../protocol/defaults.ts";
 import type { Link } from "../../protocol/link.ts";
 import { isRelative } from "../../protocol/url.ts";
+import { connectionFailed, webSocketUrl } from "./address.ts";
 import {
   clientLimits,
-  connectionFailed,
   reconnectingWith,
   type UpgradeRequest,
   upgradeRequest,
   type WebSocketConnectOptions,
   type WebSocketLinkOptions,
-  webSocketUrl,
 } from "./link-options.ts";
 import { ClosingSocket, NodeChannel } from "./node-channel.ts";
 import { receiverSettings } from "./receiver-settings.ts";
