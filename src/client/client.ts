@@ -13,9 +13,14 @@ import { Running } from "../protocol/running.ts";
 import type { AnyValueType } from "../protocol/value-types.ts";
 import { BatchCollector, type BatchingOptions, batching } from "./batching.ts";
 import type { Api, StreamResult } from "./contract.ts";
-import { type Idempotent, isIdempotent } from "./idempotent.ts";
 import type { CallArguments, CallOf, ItemOf, Known, NameOf } from "./named-call.ts";
-import { type CallOptions, OutgoingCall } from "./outgoing-call.ts";
+import {
+  type AnyCallOptions,
+  type CallOptions,
+  type Idempotent,
+  isIdempotent,
+  OutgoingCall,
+} from "./outgoing-call.ts";
 import { apiProxy } from "./proxy.ts";
 import { readItems, wholeResult } from "./result.ts";
 import type { RichCalls } from "./rich-calls.ts";
@@ -175,7 +180,7 @@ export class Client<M = any, V extends Values = ValuesOf<M>> implements AsyncDis
   }
 
   /** The types of the methods above have checked the options. */
-  #merge(options: unknown): CallOptions {
+  #merge(options: unknown): AnyCallOptions {
     return options === undefined ? this.#defaults : { ...this.#defaults, ...(options as object) };
   }
 
@@ -226,7 +231,7 @@ export class Client<M = any, V extends Values = ValuesOf<M>> implements AsyncDis
   #start(
     method: string,
     params: Params | undefined,
-    options: CallOptions,
+    options: AnyCallOptions,
     /** Whether a result is wanted (true) or items (false); undefined if that shows later. */
     awaited?: boolean,
   ): Promise<unknown> & AsyncIterable<unknown> {
@@ -254,7 +259,7 @@ export class Client<M = any, V extends Values = ValuesOf<M>> implements AsyncDis
   #outgoing(
     method: string,
     params: Params | undefined,
-    options: CallOptions,
+    options: AnyCallOptions,
     id: number | undefined,
   ): OutgoingCall {
     const own = options.timeoutMs;
@@ -268,6 +273,7 @@ export class Client<M = any, V extends Values = ValuesOf<M>> implements AsyncDis
       params,
       id,
       timeoutMs: travels === forever ? undefined : travels,
+      upload: options.upload && true,
     };
     return new OutgoingCall(
       request,

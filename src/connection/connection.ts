@@ -43,6 +43,7 @@ export class Connection implements Peer, AsyncDisposable {
   readonly origin: Origin;
   /** Resolves when the connection is closed, with the error if it broke. */
   readonly closed: Promise<Error | undefined>;
+  readonly grantUpload: Peer["grantUpload"];
   readonly #state: ConnectionState;
   readonly #incoming: Incoming;
   readonly #notices: Notices | undefined;
@@ -70,6 +71,9 @@ export class Connection implements Peer, AsyncDisposable {
     });
     this.closed = this.#state.closed;
     this.#notices = options.notices;
+    this.grantUpload = this.givesCredit
+      ? (id, count) => void this.#state.notify("$/uploadCredit", { id, count })
+      : undefined;
     const answerer = service?.answerer ?? new NoMethods({ running, limits, log });
     this.#incoming = new Incoming(this.#state, answerer, options);
     outer.listen(this.#incoming);
@@ -162,7 +166,8 @@ export class Connection implements Peer, AsyncDisposable {
   #replyTo(id: Id, request: Request, outgoing: Outgoing, payload: SentPayload): Promise<Reply> {
     const cancelled = (): void => sendCancel(this.#state, this.#notices, id);
     // The reply has to be read, even while the peer's calls are paused.
-    this.#state.backpressure.release();
+    const { backpressure } = this.#state;
+    if (backpressure.isPaused) backpressure.release();
     return this.#state.pending.add(id, request, outgoing, cancelled, payload);
   }
 

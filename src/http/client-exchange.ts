@@ -17,11 +17,11 @@ export type HeaderSource = HeaderRecord | (() => HeaderRecord | Promise<HeaderRe
 
 /** Writes a request without the members that are sent as headers; in a batch they stay, since headers are not for one entry. */
 export function writeRequest(request: Request, alone: boolean): string {
-  const { jsonrpc, method, params, id, timeoutMs, traceparent, types } = request;
+  const { jsonrpc, method, params, id, timeoutMs, traceparent, types, upload } = request;
   if (!alone || jsonrpc === undefined || (timeoutMs === undefined && traceparent === undefined)) {
     return requestText(request);
   }
-  return requestText({ jsonrpc, method, params, id, types });
+  return requestText({ jsonrpc, method, params, id, types, upload });
 }
 
 /** Makes the headers of each request: synchronous unless the source is asynchronous, and often the same object. */

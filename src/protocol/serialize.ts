@@ -101,6 +101,7 @@ export function requestText(request: Request): string {
   if (id !== undefined) text += `,"id":${idText(id)}`;
   const { types } = request;
   if (types !== undefined) text += `,"types":${types === noTypes ? "{}" : JSON.stringify(types)}`;
+  if (request.upload) text += ',"upload":true';
   return `${text}}`;
 }
 

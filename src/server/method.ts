@@ -9,6 +9,7 @@ import type {
   MethodDefinition,
   StreamDefinition,
   StreamOf,
+  UploadOf,
 } from "../protocol/contract.ts";
 import type { RpcError } from "../protocol/errors.ts";
 import type { MaybePromise } from "../protocol/message.ts";
@@ -40,15 +41,23 @@ export type HandlerProgress<D> = D extends { readonly progress: infer S extends 
   ? InputOf<S>
   : unknown;
 
+/** What a handler gets of its call because of the definition. */
+export type HandlerUpload<D> = D extends { readonly upload: infer S extends Schema }
+  ? {
+      /** The items that the caller sends, checked; read them once, in a loop. */
+      readonly upload: AsyncIterable<OutputOf<S>>;
+    }
+  : unknown;
+
 export type MethodHandler<D, Result = HandlerResult<D>, Call = Context<HandlerProgress<D>>> = (
   params: HandlerParams<D>,
-  call: Call,
+  call: Call & HandlerUpload<D>,
   errors: ErrorMakers<ErrorsOf<D>>,
 ) => MaybePromise<Result>;
 
 export type StreamHandler<D, Item = HandlerItem<D>, Call = Context<HandlerProgress<D>>> = (
   params: HandlerParams<D>,
-  call: Call,
+  call: Call & HandlerUpload<D>,
   errors: ErrorMakers<ErrorsOf<D>>,
 ) => AsyncIterable<Item> | Iterable<Item>;
 
@@ -94,12 +103,17 @@ type DeclaredProgress<D> = D extends { readonly progress: infer S extends Schema
   ? OutputOf<S>
   : unknown;
 
+type DeclaredUpload<D> = D extends { readonly upload: infer S extends Schema }
+  ? UploadOf<InputOf<S>>
+  : undefined;
+
 /** The types that a caller sees of a method with this definition. */
 export interface MethodTypes<D, Result> extends CallTypes {
   readonly params: CallParams<D>;
   readonly result: Declared<D, Result>;
   readonly errors: ErrorsOf<D>;
   readonly progress: DeclaredProgress<D>;
+  readonly upload: DeclaredUpload<D>;
 }
 /** The types that a caller sees of a stream with this definition. */
 export interface StreamTypes<D, Item> extends CallTypes {
@@ -107,6 +121,7 @@ export interface StreamTypes<D, Item> extends CallTypes {
   readonly result: StreamOf<DeclaredItem<D, Item>>;
   readonly errors: ErrorsOf<D>;
   readonly progress: DeclaredProgress<D>;
+  readonly upload: DeclaredUpload<D>;
 }
 
 /** Rejects a generator, which would answer with nothing; `any` and `never` are accepted. */

@@ -24,7 +24,7 @@ describeWith(services, "the playground of servers that callwire did not make", (
   beforeAll(async () => {
     await build();
     browser = await launchChromium();
-  }, 60_000);
+  });
 
   afterAll(() => browser?.close());
 

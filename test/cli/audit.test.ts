@@ -20,7 +20,7 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "callwire-audit-"));
   await build();
   await writeFile(join(folder, "package.json"), `{ "type": "module" }`);
-}, 60_000);
+});
 
 afterAll(() => rm(folder, { recursive: true, force: true }));
 

@@ -17,7 +17,7 @@ beforeAll(async () => {
     ws: `${rpc.replace(/^http/, "ws")}/ws`,
     tcp: `tcp://127.0.0.1:${port}`,
   };
-}, 60_000);
+});
 
 afterAll(() => demo?.[Symbol.asyncDispose]());
 

@@ -58,7 +58,7 @@ beforeAll(async () => {
     }),
   });
   http = await serveHttp(server, { port: 0 });
-}, 60_000);
+});
 
 afterAll(async () => {
   await demo?.[Symbol.asyncDispose]();

@@ -17,7 +17,7 @@ beforeAll(async () => {
   await build();
   folder = await mkdtemp(join(tmpdir(), "callwire-conform-"));
   demo = await startDemo(["--tcp", "0", "--unix", join(folder, "demo.sock")]);
-}, 60_000);
+});
 
 afterAll(async () => {
   await demo?.[Symbol.asyncDispose]();

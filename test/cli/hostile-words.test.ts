@@ -70,7 +70,7 @@ beforeAll(async () => {
   await once(server, "listening");
   http = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   ws = http.replace("http", "ws");
-}, 60_000);
+});
 
 afterAll(async () => {
   server?.close();

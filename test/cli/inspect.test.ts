@@ -20,7 +20,7 @@ const closers: (() => unknown)[] = [];
 beforeAll(async () => {
   await build();
   demo = await startDemo(["--tcp", "0"]);
-}, 60_000);
+});
 
 afterAll(async () => {
   await demo?.[Symbol.asyncDispose]();

@@ -68,7 +68,7 @@ beforeAll(async () => {
   await build();
   http = await serveHttp(createServer({}), { port: 0, mounts: mcpMounts(server) });
   url = new URL("/mcp", http.url).href;
-}, 60_000);
+});
 
 afterAll(async () => {
   await http.close();

@@ -27,7 +27,7 @@ beforeAll(async () => {
   target = await serveHttp(server, { port: 0 });
   page = start(["playground", target.url, "--port", "0", "-H", "authorization: Bearer token"]);
   [origin] = await page.shown(/http:\/\/127\.0\.0\.1:\d+(?=\/$)/m);
-}, 60_000);
+});
 
 afterAll(async () => {
   await page[Symbol.asyncDispose]();

@@ -31,7 +31,7 @@ beforeAll(async () => {
     { log: silentLog },
   );
   ({ url } = await serveHttp(server, { port: 0 }));
-}, 60_000);
+});
 
 afterAll(() => server?.close({ drainMs: 0 }));
 

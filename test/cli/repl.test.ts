@@ -20,7 +20,7 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "callwire-repl-"));
   demo = await startDemo();
   ws = `${demo.origin.replace(/^http/, "ws")}/rpc/ws`;
-}, 60_000);
+});
 
 afterAll(async () => {
   await demo?.[Symbol.asyncDispose]();

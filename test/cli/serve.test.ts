@@ -73,7 +73,7 @@ beforeAll(async () => {
   // As a user has it who installed the package.
   await mkdir(join(folder, "node_modules"));
   await symlink(root, join(folder, "node_modules", "callwire"));
-}, 60_000);
+});
 
 afterAll(() => rm(folder, { recursive: true, force: true }));
 

@@ -25,7 +25,7 @@ beforeAll(async () => {
   await build();
   demo = await startDemo();
   ws = demo.origin.replace("http", "ws");
-}, 60_000);
+});
 
 afterAll(() => demo?.[Symbol.asyncDispose]());
 

@@ -235,7 +235,7 @@ describeWith(["npm peers"], "vscode-jsonrpc 10", () => {
     });
   });
 
-  test("as the parent of the demo, over stdio", { timeout: 60_000 }, async () => {
+  test("as the parent of the demo, over stdio", async () => {
     await build();
     const child = spawn(process.execPath, [cli, "demo", "--stdio", "--framing", "content-length"], {
       stdio: ["pipe", "pipe", "ignore"],

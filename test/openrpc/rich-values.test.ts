@@ -58,9 +58,9 @@ test("clients of documents without rich values know nothing of them", () => {
 });
 
 describe("a client in TypeScript", () => {
-  beforeAll(build, 60_000);
+  beforeAll(build);
 
-  test("takes and returns rich values", { timeout: 60_000 }, async () => {
+  test("takes and returns rich values", async () => {
     const { place, origin } = await servedClient(methods, "client.ts", typescriptClient);
     await place.write(
       "main.ts",
@@ -96,7 +96,7 @@ describe("a client in TypeScript", () => {
 const hasPython = spawnSync("python3", ["--version"]).status === 0;
 
 describe.skipIf(!hasPython && process.env["CI"] !== "true")("a client in Python", () => {
-  test("takes and returns datetime, int and bytes", { timeout: 60_000 }, async () => {
+  test("takes and returns datetime, int and bytes", async () => {
     const { place, origin } = await servedClient(methods, "client.py", pythonClient);
     await place.write(
       "main.py",

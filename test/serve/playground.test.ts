@@ -18,7 +18,7 @@ beforeAll(async () => {
   const mounts = { "/other": other };
   const http = await serveHttp(server, { port: 0, playground: true, mounts });
   origin = new URL(http.url).origin;
-}, 60_000);
+});
 
 afterAll(async () => {
   await Promise.all([server.close(), other.close()]);

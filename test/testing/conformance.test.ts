@@ -271,7 +271,7 @@ describe("a server that does not answer", () => {
     expect(report).toMatchObject({ state: "finished", ok: false });
     expect(report.results.find(({ case: { id } }) => id === "core/call")?.fault).toBe("hung-up");
     expect(report.sent.messages).toBeLessThanOrEqual(report.sent.mostMessages);
-  }, 60_000);
+  });
 
   test("gets a hint when the path may be wrong", async () => {
     const { http } = await demo();

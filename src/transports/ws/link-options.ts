@@ -4,6 +4,7 @@ import type { HeartbeatOptions } from "../../connection/heartbeat.ts";
 import { type Open, type ReconnectOptions, reconnecting } from "../../connection/reconnect.ts";
 import { LateError, systemClock, withTimeout } from "../../protocol/clock.ts";
 import type { CredentialSource } from "../../protocol/credentials.ts";
+import { defaultConnectTimeoutMs } from "../../protocol/defaults.ts";
 import { WireError } from "../../protocol/errors.ts";
 import { type Limits, limitsFrom } from "../../protocol/limits.ts";
 import type { Link } from "../../protocol/link.ts";
@@ -57,8 +58,6 @@ export interface WebSocketLinkOptions extends WebSocketConnectOptions {
   /** How a lost connection is restored; false never reconnects. @default true */
   readonly reconnect?: boolean | ReconnectOptions;
 }
-
-export const defaultConnectTimeoutMs = 10_000;
 
 /** What the upgrade request shows the server. */
 export interface UpgradeRequest {

@@ -1,11 +1,11 @@
 import { Connection } from "../../connection/connection.ts";
 import { systemClock } from "../../protocol/clock.ts";
+import { defaultConnectTimeoutMs } from "../../protocol/defaults.ts";
 import { WireError } from "../../protocol/errors.ts";
 import type { Link } from "../../protocol/link.ts";
 import { connectionFailed } from "./address.ts";
 import {
   clientLimits,
-  defaultConnectTimeoutMs,
   reconnectingWith,
   type UpgradeRequest,
   upgradeRequest,

@@ -22,7 +22,7 @@ beforeAll(async () => {
   const mounts = mcpMounts(everything, { httpSsePath: "/sse" });
   http = await serveHttp(createServer({}), { port: 0, mounts });
   url = new URL("/mcp", http.url);
-}, 60_000);
+});
 
 afterAll(() => http.close());
 
@@ -67,7 +67,7 @@ describe.each([
       roots: [{ uri: "file:///tmp" }],
     });
     await client.connect();
-  }, 30_000);
+  });
 
   afterAll(() => client.close());
 

@@ -16,7 +16,7 @@ describeWith(["mcp peers"], "OAuth with oidc-provider", () => {
     as = await parts.startSignInServer();
     server = await startGuardedServer(as.issuer);
     url = server.url;
-  }, 30_000);
+  });
 
   afterAll(async () => {
     await server.close();

@@ -120,7 +120,7 @@ describeWith(["nats-server"], "idempotency keys when NATS is started anew", () =
     const payment = new LongPayment();
     const leaseMs = 3_000;
     const clock = new FakeClock();
-    const waits = () => expect.poll(() => clock.waiting, { timeout: 10_000 }).toBe(1);
+    const waits = () => expect.poll(() => clock.waiting).toBe(1);
     const first = payAt(deaf, payment.pay, { leaseMs })();
     await stored.promise;
     const second = payAt(other, payment.pay, { leaseMs, clock })();
