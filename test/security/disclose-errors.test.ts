@@ -161,7 +161,7 @@ test("a handler that throws because its call was cancelled is not an error in th
   };
   const wait = method({}, async (_, { signal }) => {
     const stopped = new Promise((_resolve, reject) => {
-      signal.addEventListener("abort", () => reject(signal.reason));
+      signal.addEventListener("abort", () => reject(new Error("stopped")));
     });
     setImmediate(() => leaving.abort());
     await stopped;
