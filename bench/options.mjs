@@ -15,6 +15,8 @@ export const suiteNames = [
   "values",
   "observability",
   "mcp-http",
+  "mcp-list",
+  "mcp-gateway",
   "a2a-http",
   "mcp-stdio",
   "lsp-stdio",

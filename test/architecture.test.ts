@@ -83,6 +83,7 @@ const calendarTime: Readonly<Record<string, string>> = {
   "src/a2a/task-run.ts": "dates a task",
   "src/mcp/client/oauth/oauth.ts": "compares with expiresAt of a token, which outlives the process",
   "src/mcp/client/oauth/tokens.ts": "tells when a token expires, which outlives the process",
+  "src/mcp/server/http/shared-sessions.ts": "is stored, for processes on several machines",
   "src/mcp/server/request-state.ts": "dates a state that another process may get back",
   "src/mcp/server/tasks.ts": "dates a task",
   "src/mcp/task-table.ts": "dates a task",
@@ -288,6 +289,24 @@ function portableFiles(): string[] {
   const { files } = JSON.parse(config) as { files: string[] };
   return [...reachedFrom(files.map((file) => posix.normalize(file)))];
 }
+
+test.each([
+  ["test/browser", "playwright"],
+  ["test/interop", "npm peers"],
+  ["test/mcp/peers", "mcp peers"],
+  ["test/a2a/peers", "a2a peers"],
+])("a test that imports the packages of %s is skipped without them", (folder, service) => {
+  const manifest = JSON.parse(readFileSync(join(root, folder, "package.json"), "utf8"));
+  const packages = Object.keys({ ...manifest.dependencies, ...manifest.devDependencies });
+  const undeclared = filesIn(folder, /\.test\.ts$/).filter((file) => {
+    const text = readFileSync(join(root, file), "utf8");
+    const imports = importsOf(text).filter(({ typeOnly }) => !typeOnly);
+    const isPeer = ({ specifier }: Import) =>
+      packages.some((name) => `${specifier}/`.startsWith(`${name}/`));
+    return imports.some(isPeer) && !text.includes(`"${service}"`);
+  });
+  expect(undeclared).toEqual([]);
+});
 
 test("no source file is longer than 350 lines, unless it is generated", () => {
   const long = [...sources]

@@ -122,7 +122,7 @@ function picture(bars: readonly Bar[]): string {
     return `<rect x="${x.toFixed(1)}" y="${y + 16}" width="${Math.max(2, length).toFixed(1)}" height="10" rx="2" fill="${fill}"/><text x="${12 + depth * 14}" y="${y + 11}">${text}</text>`;
   });
   const height = bars.length * row + 20;
-  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" font-family="sans-serif" font-size="13"><rect width="100%" height="100%" fill="#fff"/>${rows.join("")}</svg>\n`;
+  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" font-family="sans-serif" font-size="13"><title>The spans of one trace</title><rect width="100%" height="100%" fill="#fff"/>${rows.join("")}</svg>\n`;
 }
 
 function describe(span: Span): string {

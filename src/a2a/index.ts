@@ -1,4 +1,4 @@
-/** Agent2Agent (A2A): methods and functions as agents, and a client for the agents of others. @module callwire/a2a */
+/** Agent2Agent (A2A): methods and functions as agents, and a client for other agents. @module callwire/a2a */
 export { type A2aAgent, type A2aAgentOptions, a2aAgent } from "./a2a-agent.ts";
 export type { AgentState, AgentUpdate, Content } from "./agent-update.ts";
 export type {

@@ -29,8 +29,11 @@ export interface Request {
   /** W3C trace context, for wires without headers. */
   readonly traceparent?: string | undefined;
   readonly tracestate?: string | undefined;
+  readonly baggage?: string | undefined;
   /** Types of rich values in the params. Its presence says that the caller accepts rich values. */
   readonly types?: TypedPaths | undefined;
+  /** Whether the caller sends items while the call runs, as the callee asks for them. */
+  readonly upload?: true | undefined;
 }
 
 /** The error member of a response. */

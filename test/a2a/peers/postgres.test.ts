@@ -7,7 +7,7 @@ import { recordOf, sharedStoreContract, storeContract } from "../../work/store-c
 import { gate, says, serveAgent } from "../served-agent.ts";
 import { type PostgresServer, startPostgres } from "./postgres-server.ts";
 
-describeWith(["postgresql"], "tasks in PostgreSQL", () => {
+describeWith(["a2a peers", "postgresql"], "tasks in PostgreSQL", () => {
   let server: PostgresServer;
   let pool: pg.Pool;
 
