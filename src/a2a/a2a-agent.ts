@@ -109,7 +109,7 @@ export class A2aAgent extends Server {
 
   /** The card for clients that reach the agent at this URL. */
   async card(url: string): Promise<AgentCard> {
-    this.#scheme = new URL(url).protocol;
+    if (URL.canParse(url)) this.#scheme = new URL(url).protocol;
     const card = addressedCard(this.#card, url);
     const signature = await this.#sign?.(canonicalCard(card));
     return signature === undefined ? card : { ...card, signatures: [signature] };

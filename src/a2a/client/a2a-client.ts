@@ -2,6 +2,7 @@ import { Client } from "../../client/client.ts";
 import type { HeaderRecord, HeaderSource } from "../../http/client-exchange.ts";
 import { pause, systemClock } from "../../protocol/clock.ts";
 import { isRpcError, RpcError, WireError } from "../../protocol/errors.ts";
+import type { Middleware } from "../../protocol/handle.ts";
 import type { Params } from "../../protocol/message.ts";
 import { httpLink } from "../../transports/http/fetch-link.ts";
 import { type Content, partsOf } from "../agent-update.ts";
@@ -36,6 +37,8 @@ export interface A2aClientOptions {
   readonly fetch?: (url: string, init: RequestInit) => Promise<Response>;
   /** Checks the card before it is used, such as its signatures; throws to refuse it. @default none */
   readonly checkCard?: (card: AgentCard) => void | Promise<void>;
+  /** Middleware around each call except streams, such as `tracing`. @default none */
+  readonly use?: readonly Middleware[];
   /** How long a call waits for its reply; agents take minutes. @default 600000 */
   readonly timeoutMs?: number;
   /** How often a stream whose connection is lost is resumed, in a row. @default 5 */
@@ -69,14 +72,14 @@ export class A2aClient {
     this.card = at.card;
     this.#at = at;
     this.#options = options;
-    const { extensions = [], fetch, timeoutMs = 600_000 } = options;
+    const { extensions = [], fetch, use = [], timeoutMs = 600_000 } = options;
     this.#own = {
       ...credentialHeaders(at.card.securitySchemes, options.credentials),
       "a2a-version": at.version,
       ...(extensions.length > 0 && { "a2a-extensions": extensions.join(", ") }),
     };
     const link = httpLink(at.url, { headers: () => this.#headers(), ...(fetch && { fetch }) });
-    this.#client = new Client(link, { timeoutMs });
+    this.#client = new Client(link, { timeoutMs, use });
   }
 
   /** Sends a message, and waits until the agent has answered, is done, or asks for input. */
