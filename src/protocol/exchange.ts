@@ -61,6 +61,11 @@ export class Payload implements Linked<Payload> {
     return this.outgoing.length > 1 && this.outgoing.every(({ awaited }) => awaited);
   }
 
+  /** Shows the tap a message that goes after the payload. */
+  sent(text: string): void {
+    this.#tap?.(text, "sent");
+  }
+
   cancel(): void {
     if (this.#cancelled) return;
     this.#cancelled = true;

@@ -1,3 +1,4 @@
+import { codingOf } from "../../http/content-coding.ts";
 import { corsHeaders, preflightHeaders } from "../../http/cors.ts";
 import {
   type EventHost,
@@ -12,7 +13,7 @@ import {
   messageLimits,
   type RequestHead,
 } from "../../http/http-message.ts";
-import { isJsonType, type ReplyForm, replyForm } from "../../http/media-type.ts";
+import { isJsonType, isLinesType, type ReplyForm, replyForm } from "../../http/media-type.ts";
 import {
   badRequest,
   busy,
@@ -23,6 +24,7 @@ import {
   refusal,
   refusedBy,
   streamGone,
+  unsupportedEncoding,
   unsupportedType,
 } from "../../http/refusal.ts";
 import { type Recording, type ReplayOptions, ReplayStore } from "../../http/replay.ts";
@@ -67,6 +69,8 @@ export type Route =
   | { readonly kind: "refuse"; readonly refusal: Refusal }
   /** Its body is a payload. */
   | { readonly kind: "read" }
+  /** Its body is a call and what it uploads, a message in each line. */
+  | { readonly kind: "lines" }
   /** The call is in the URL. */
   | { readonly kind: "call"; readonly text: string; readonly known: boolean }
   /** It resumes a stream that another request began. */
@@ -83,6 +87,7 @@ interface Recorded {
 const batchRefused = errorText("2.0", "null", invalidRequest("a stream is started by one request"));
 
 const readBody: Route = { kind: "read" };
+const readLines: Route = { kind: "lines" };
 const refuseBusy: Route = { kind: "refuse", refusal: busy };
 
 /** Decides what is done with requests for one service, on every platform. */
@@ -131,7 +136,7 @@ export class EndpointRules {
       case "POST": {
         const problem = refused ?? this.#refuseBody(head);
         if (problem !== undefined) return { kind: "refuse", refusal: problem };
-        return readBody;
+        return isLinesType(head.contentType) ? readLines : readBody;
       }
       case "OPTIONS":
         return { kind: "refuse", refusal: this.#preflight(head) };
@@ -201,6 +206,9 @@ export class EndpointRules {
   }
 
   #refuseBody(head: RequestHead): Refusal | undefined {
+    if (isLinesType(head.contentType)) {
+      return codingOf(head.contentEncoding) === undefined ? undefined : unsupportedEncoding([]);
+    }
     if (!isJsonType(head.contentType)) return unsupportedType;
     return Number(head.contentLength ?? 0) > this.service.limits.maxMessageBytes
       ? this.tooLarge
