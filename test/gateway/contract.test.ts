@@ -66,6 +66,5 @@ describeWith(["nats-server"], "with a server of NATS", () => {
   describeBackend(
     "NATS",
     natsBackend(() => nats, keep),
-    { uploads: "none" },
   );
 });
