@@ -83,6 +83,7 @@ function methodCode(attribute: string, method: OpenrpcMethod, described: Describ
       method.summary,
       method.description,
       method.deprecated ? "Deprecated." : undefined,
+      method["x-upload"] ? "Takes an upload, which this client cannot send." : undefined,
       ...errorLines(method),
     ],
     "        ",
