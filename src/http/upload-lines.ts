@@ -32,7 +32,7 @@ export async function* uploadLines(
   const sink = {
     item(members: object): void {
       const item = requestText({ jsonrpc: "2.0", method: "$/upload", params: { id, ...members } });
-      payload.sent(item);
+      payload.tap?.(item, "sent");
       line = `${item}\n`;
       wake?.();
     },

@@ -24,14 +24,14 @@ export class Payload implements Linked<Payload> {
   refused = false;
   /** What came with each of the requests. */
   readonly outgoing: readonly Outgoing[];
-  readonly #tap: Tap | undefined;
+  readonly tap: Tap | undefined;
   #cancelled = false;
   #controller: AbortController | undefined;
 
   constructor(requests: readonly Request[], outgoing: readonly Outgoing[], tap?: Tap) {
     this.requests = requests;
     this.outgoing = outgoing;
-    this.#tap = tap;
+    this.tap = tap;
   }
 
   /** False if there are only notifications, which are not answered. */
@@ -61,11 +61,6 @@ export class Payload implements Linked<Payload> {
     return this.outgoing.length > 1 && this.outgoing.every(({ awaited }) => awaited);
   }
 
-  /** Shows the tap a message that goes after the payload. */
-  sent(text: string): void {
-    this.#tap?.(text, "sent");
-  }
-
   cancel(): void {
     if (this.#cancelled) return;
     this.#cancelled = true;
@@ -93,7 +88,7 @@ export class Payload implements Linked<Payload> {
     text: string,
     give: (id: unknown, count: number) => void,
   ): boolean | Promise<void> {
-    this.#tap?.(text, "received");
+    this.tap?.(text, "received");
     const { id, token, value, types } = (isEnvelope(message.params) ? message.params : {}) as {
       id?: unknown;
       token?: unknown;

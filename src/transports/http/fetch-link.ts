@@ -72,7 +72,8 @@ export function httpLink(url: string | URL, options: HttpLinkOptions = {}): Link
       // Following a redirect would send the call and its credentials to another server.
       redirect: "manual",
     } as const;
-    const uploading = payload.outgoing[0]?.upload
+    const upload = payload.outgoing[0]?.upload;
+    const uploading = upload
       ? (await import("../../http/upload-request.ts")).withUpload(init, text, payload, options)
       : init;
     try {
@@ -81,8 +82,7 @@ export function httpLink(url: string | URL, options: HttpLinkOptions = {}): Link
       if (!isEventStream(response.headers.get("content-type"))) {
         const body = await readText(chunks, maxReplyBytes);
         const { status, headers } = response;
-        const mayRepeat = !payload.outgoing[0]?.upload?.begun;
-        if (status === 401 && credentials && mayRepeat && !payload.refused) {
+        if (status === 401 && credentials && !payload.refused && !upload?.begun) {
           // Nothing ran.
           payload.refused = true;
           return exchange(text, payload);

@@ -253,7 +253,7 @@ export class OutgoingCalls {
       if (call.remote === undefined || this.#open.get(token) !== call) return;
       const params = { id, ...members, seq: ++call.uploaded };
       const text = requestText({ jsonrpc: "2.0", method: "$/upload", params });
-      payload.sent(text);
+      payload.tap?.(text, "sent");
       this.#mailbox.publish(call.remote, text, this.#mailbox.replyTo(token));
     };
     payload.outgoing[0]?.upload?.grant(more, {
