@@ -70,7 +70,7 @@ export function fallback(links: readonly Link[]): Link {
         if (isLast || outcome?.status !== "rejected") return false;
         if (!mayGoOn(outcome.reason, outgoing)) return false;
         if (outcomeOf(outcome.reason) === "may-have-run") outgoing.gap();
-        // The caller may cancel when it is told of the gap.
+        // The caller may cancel when the gap is reported.
         return !outgoing.failed;
       });
       const answers = sendAll(order, left, turn + 1);
@@ -96,7 +96,7 @@ export function fallback(links: readonly Link[]): Link {
       let isGap = false;
       for (const link of order) {
         if (isGap) outgoing.gap();
-        // The caller may cancel when it is told of the gap.
+        // The caller may cancel when the gap is reported.
         if (outgoing.failed) break;
         outgoing.goesElsewhere = links.length > 1;
         try {

@@ -1,6 +1,6 @@
+import { checkTimeout } from "../protocol/clock.ts";
 import { WireError } from "../protocol/errors.ts";
 import type { Handle } from "../protocol/handle.ts";
-import { checkTimeout } from "../protocol/limits.ts";
 import type { Reply } from "../protocol/message.ts";
 import type { Running } from "../protocol/running.ts";
 import type { OutgoingCall } from "./outgoing-call.ts";

@@ -1,6 +1,6 @@
-import type { Answerer } from "../protocol/answer.ts";
 import { type Clock, settledOrTimeout } from "../protocol/clock.ts";
 import { duplicateMember } from "../protocol/duplicate-members.ts";
+import { type Envelope, isEnvelope } from "../protocol/envelope.ts";
 import {
   ErrorCode,
   internalError,
@@ -12,7 +12,7 @@ import { isRefusal } from "../protocol/handle.ts";
 import { keptEntries } from "../protocol/json-text.ts";
 import type { ErrorObject } from "../protocol/message.ts";
 import { replyOf } from "../protocol/pair.ts";
-import { type Envelope, isEnvelope, parsePayload, unparsable } from "../protocol/parse.ts";
+import { parsePayload, unparsable } from "../protocol/parse.ts";
 import { errorText, idText } from "../protocol/serialize.ts";
 import { failUploads, itemUnreadable } from "../protocol/upload.ts";
 import { receiveNotice } from "./call-notices.ts";
@@ -20,6 +20,7 @@ import type { ChannelFault, ChannelListener } from "./channel.ts";
 import { Admission, type Verdict } from "./connection-admission.ts";
 import type { ConnectionOptions } from "./connection-options.ts";
 import type { ConnectionState } from "./connection-state.ts";
+import type { CallAnswerer } from "./no-methods.ts";
 import type { Notices } from "./notices.ts";
 import { isRejection, isShutdownNotice, NotTaken } from "./shutdown-notice.ts";
 
@@ -28,7 +29,7 @@ const httpRequestLine = /^[A-Z]+ \S+ HTTP\/\d/;
 /** Handles the peer's messages: replies to our calls, notices about calls, and calls to answer. */
 export class Incoming implements ChannelListener {
   /** Answers the calls; replaced when the connection finishes. */
-  answerer: Answerer;
+  answerer: CallAnswerer;
   readonly #state: ConnectionState;
   readonly #serves: boolean;
   readonly #strikes: Strikes;
@@ -37,7 +38,7 @@ export class Incoming implements ChannelListener {
   /** True until the first reply on an unsigned connection; on a signed one that reply could be forged. */
   #isFirstReply: boolean;
 
-  constructor(state: ConnectionState, answerer: Answerer, options: ConnectionOptions) {
+  constructor(state: ConnectionState, answerer: CallAnswerer, options: ConnectionOptions) {
     this.#state = state;
     this.answerer = answerer;
     this.#serves = options.service !== undefined;
@@ -75,9 +76,9 @@ export class Incoming implements ChannelListener {
     state.tap?.(text, "received");
     const { maxBatch, maxMessageBytes, maxReplyLength } = state.limits;
     // A reply may be longer than a call, and comes only while a call is open.
-    const longest =
-      state.pending.size === 0 ? maxMessageBytes : Math.max(maxMessageBytes, maxReplyLength);
-    if (text.length > longest) {
+    const isTooLong =
+      text.length > maxMessageBytes && (text.length > maxReplyLength || state.pending.size === 0);
+    if (isTooLong) {
       this.fault({ kind: "oversize", message: "the message is too long" });
       return;
     }

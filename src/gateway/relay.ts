@@ -268,7 +268,7 @@ function watchEnd(context: Context, run: () => void): void {
 
 function outgoingRequest(request: Request, context: Context, settings: RelaySettings): Request {
   // Forward the trace context from whichever transport it came over.
-  const { traceparent, tracestate } = traceContextOf(request, context.transport) ?? {};
+  const { traceparent, tracestate, baggage } = traceContextOf(request, context.transport) ?? {};
   // Ids of different callers may be equal, so each forwarded call gets its own.
   const id = isNotification(request) ? undefined : nextId();
   return {
@@ -279,6 +279,7 @@ function outgoingRequest(request: Request, context: Context, settings: RelaySett
     timeoutMs: settings.timeoutMs,
     traceparent,
     tracestate,
+    baggage,
     types: request.types,
     upload: request.upload,
   };

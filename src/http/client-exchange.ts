@@ -2,9 +2,9 @@ import { decodeUtf8 } from "../framing/utf8.ts";
 import type { CredentialSource } from "../protocol/credentials.ts";
 import { WireError } from "../protocol/errors.ts";
 import type { Payload } from "../protocol/exchange.ts";
-import { parseJson } from "../protocol/json-text.ts";
 import type { Request } from "../protocol/message.ts";
 import { badReply, replyOf } from "../protocol/pair.ts";
+import { parseJson } from "../protocol/parsed-json.ts";
 import type { HttpSigner } from "../protocol/seal.ts";
 import { requestText } from "../protocol/serialize.ts";
 import { type EventStreamDecoder, replyTooLarge } from "./event-stream.ts";
@@ -75,12 +75,13 @@ export class RequestHeaders {
 
 /** The members of a request that are sent as headers. */
 export function carriedBy(request: Request | undefined): HeaderRecord | undefined {
-  const { timeoutMs, traceparent, tracestate } = request ?? {};
+  const { timeoutMs, traceparent, tracestate, baggage } = request ?? {};
   if (timeoutMs === undefined && traceparent === undefined) return undefined;
   return merged({
     "timeout-ms": timeoutMs === undefined ? timeoutMs : `${Math.ceil(timeoutMs)}`,
     traceparent,
     tracestate: traceparent && tracestate,
+    baggage: traceparent && baggage,
   });
 }
 

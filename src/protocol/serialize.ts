@@ -97,6 +97,7 @@ export function requestText(request: Request): string {
     if (request.tracestate !== undefined) {
       text += `,"tracestate":${JSON.stringify(request.tracestate)}`;
     }
+    if (request.baggage !== undefined) text += `,"baggage":${JSON.stringify(request.baggage)}`;
   }
   if (id !== undefined) text += `,"id":${idText(id)}`;
   const { types } = request;

@@ -140,7 +140,8 @@ export function createRouter(
     const run = runs.get(request.method);
     if (run === undefined) return unknownMethod;
     if (isGuarded && !mayCall(rules.get(request.method), context)) return concealed;
-    const ended = endedBefore(context);
+    // Without middleware no time has passed since the call arrived.
+    const ended = answersDirectly ? undefined : endedBefore(context);
     if (ended !== undefined) return ended;
     if (request.upload !== undefined && !receives.has(request.method)) return unwanted;
     return request.types === undefined || request.types === noTypes

@@ -21,7 +21,7 @@ import { type Envelope, isEnvelope } from "../../protocol/parse.ts";
 import { errorText, idText } from "../../protocol/serialize.ts";
 import type { Service } from "../../protocol/service.ts";
 import { itemUnreadable, receiveUpload } from "../../protocol/upload.ts";
-import { Caller } from "./callers.ts";
+import { Caller, KnownCallers } from "./callers.ts";
 import type { Msg } from "./client-library.ts";
 import {
   hasReadableHeaders,
@@ -32,7 +32,6 @@ import {
   unreadableHeaders,
 } from "./headers.ts";
 import { IncomingCall } from "./incoming-call.ts";
-import { KnownCallers } from "./known-callers.ts";
 import type { Mailbox } from "./mailbox.ts";
 import { controlSubjectOf, isFromAnotherAccount, senderOf, wrongSubject } from "./subjects.ts";
 
@@ -50,7 +49,7 @@ const itemsLost: ErrorObject = {
   data: "items of the upload were lost on their way",
 };
 
-/** The calls of others that run here. */
+/** The calls of peers that run here. */
 export class IncomingCalls {
   readonly callers = new BriefMap<string, Caller>();
   readonly known: KnownCallers = new KnownCallers();
