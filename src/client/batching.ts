@@ -144,11 +144,7 @@ export class GatheredCalls {
 
 /** A payload has one set of headers, and its replies come after its last call, which a stream may delay for ever. */
 function mayShare(a: Outgoing, b: Outgoing | undefined): boolean {
-  return b !== undefined && a.headers === b.headers && !travelsAlone(a) && !travelsAlone(b);
-}
-
-function travelsAlone({ read, upload }: Outgoing): boolean {
-  return !!(read || upload);
+  return b !== undefined && a.headers === b.headers && !(a.read || b.read || a.upload || b.upload);
 }
 
 function sendPayload(link: Link, entries: readonly Entry[], unasked: boolean): void {

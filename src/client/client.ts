@@ -273,7 +273,6 @@ export class Client<M = any, V extends Values = ValuesOf<M>> implements AsyncDis
       params,
       id: isAnswered ? nextId() : undefined,
       timeoutMs: travels === forever ? undefined : travels,
-      upload: options.upload && true,
     };
     return new OutgoingCall(
       request,

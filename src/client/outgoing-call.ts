@@ -71,7 +71,7 @@ export class OutgoingCall implements Outgoing, TimedCall, Context {
   awaited: boolean | undefined = undefined;
   onFail: ((error: WireError) => void) | undefined = undefined;
   /** Sends what the caller uploads; loaded when the call is sent. */
-  upload: UploadSender | undefined = undefined;
+  declare upload?: UploadSender;
   /** Missing: only the handlers of a server have a peer. */
   declare readonly peer: Peer;
   readonly #clock: Clock;

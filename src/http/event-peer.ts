@@ -88,6 +88,7 @@ export interface EventSettings {
 /** A caller that receives events while its call runs. */
 export class EventPeer implements Peer, Buffering {
   readonly canNotify = true;
+  grantUpload: Peer["grantUpload"] = undefined;
   readonly #host: EventHost;
   readonly #form: EventForm;
   readonly #settings: EventSettings;

@@ -16,6 +16,7 @@ import type { BodyFault, BodyReader, HttpMessage } from "./http-message.ts";
 import { HttpTransport } from "./http-transport.ts";
 import { type Refusal, unsupportedEncoding } from "./refusal.ts";
 import type { Recording } from "./replay.ts";
+import type { UploadBody } from "./upload-body.ts";
 
 /** What an exchange needs to know of the protocol above it: an endpoint of JSON-RPC, or one request of MCP. */
 export interface ExchangeHost {
@@ -48,6 +49,8 @@ export class Exchange implements EventHost, BodyReader, Linked<Exchange> {
   prev: Exchange | undefined = undefined;
   next: Exchange | undefined = undefined;
   readonly message: HttpMessage;
+  /** Set if the body arrives while the call runs. */
+  upload: UploadBody | undefined = undefined;
   /** Set when the call begins. */
   origin: Origin | undefined = undefined;
   readonly #host: ExchangeHost;
@@ -190,6 +193,7 @@ export class Exchange implements EventHost, BodyReader, Linked<Exchange> {
   #reply(text: string | undefined, origin: Origin): void {
     const host = this.#host;
     const status = host.conclude(origin);
+    this.upload?.stop();
     if (this.#events !== undefined) {
       const asEvents = this.#asEvents && status === 200 && text !== undefined;
       if (this.#events.settle(text, asEvents, origin.streams !== undefined)) return;
@@ -197,7 +201,9 @@ export class Exchange implements EventHost, BodyReader, Linked<Exchange> {
     const isPlain = status === 200 && origin.replyHeaders === undefined;
     const headers = isPlain ? undefined : host.replyHeaders(origin, status);
     if (text === undefined) this.send(host.noReplyStatus, "", headers);
-    else this.send(status, text, headers);
+    else if (this.upload?.isArriving) {
+      this.send(status, text, { ...headers, connection: "close" }, true);
+    } else this.send(status, text, headers);
   }
 
   /** Begins a response of events; undefined if that is too late. */

@@ -6,6 +6,7 @@ import type { Service } from "../protocol/service.ts";
 import type { HeaderRecord } from "./client-exchange.ts";
 import type { Coding, SentBody } from "./content-coding.ts";
 import type { EventSink } from "./event-peer.ts";
+import type { UploadBody } from "./upload-body.ts";
 
 /** What a request says before its body; header values as they arrived. */
 export interface RequestHead {
@@ -45,6 +46,8 @@ export interface HttpMessage {
   readonly isGone: boolean;
   /** Reads the body, and hands it over after the earlier requests of the connection were answered. */
   read(reader: BodyReader): void;
+  /** Reads a body of lines as it arrives. */
+  readLines(body: UploadBody): void;
   /** Runs what answers a request without a body, after the earlier requests of the connection were answered. */
   inTurn(run: () => void): void;
   /** Sends JSON, compressed if there is a coding, or no body if the text is empty; throws if a header is invalid. */

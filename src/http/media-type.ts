@@ -10,6 +10,14 @@ export function isJsonType(contentType: string | undefined): boolean {
   return whole !== undefined && isUtf8(parameters);
 }
 
+const linesType = /^application\/(?:x-ndjson|ndjson|jsonl)[ \t]*(?:;(.*))?$/i;
+
+/** Whether a body has a message in each line: a request, and the items that it uploads. */
+export function isLinesType(contentType: string | undefined): boolean {
+  const [whole, parameters = ""] = linesType.exec(contentType?.trim() ?? "") ?? [];
+  return whole !== undefined && isUtf8(parameters);
+}
+
 /** Whether the parameters are well-formed, with no charset other than UTF-8. */
 function isUtf8(parameters: string): boolean {
   const text = parameters.trim();

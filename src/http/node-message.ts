@@ -17,6 +17,8 @@ import { NodeEventSink, whenClosed } from "./node-event-sink.ts";
 import { NodeHead } from "./node-head.ts";
 import { inTurn } from "./pipeline.ts";
 import { countable, countUnread, largeReplyLength, UncompressedReply } from "./unread-reply.ts";
+import type { UploadBody } from "./upload-body.ts";
+import { markUpload } from "./upload-sockets.ts";
 
 /** How long a client that is refused may go on sending its body, and has for reading the refusal. */
 const lingerMs = 2_000;
@@ -125,6 +127,29 @@ export class NodeMessage implements HttpMessage {
     request.on("end", finish);
   }
 
+  readLines(body: UploadBody): void {
+    const request = this.#request as ParsedRequest;
+    if (request._body === true || request.readableEnded) {
+      body.fail("consumed");
+      return;
+    }
+    if (this.#awaitsContinue) this.#response.writeContinue();
+    markUpload(request);
+    void feed(request, body);
+    this.#response.once("close", () => body.stop());
+    this.#response.once("finish", () => this.#linger());
+  }
+
+  /** Drops the rest of a body that nothing reads any more, for a while: closing at once could discard the response. */
+  #linger(): void {
+    const { socket, complete } = this.#request;
+    if (complete) return;
+    const late = this.#limits.clock.after(lingerMs, () => socket.destroy());
+    this.#request.once("end", () => late.cancel());
+    socket.once("close", () => late.cancel());
+    this.#request.resume();
+  }
+
   #hand(reader: BodyReader, text: string | undefined, sent: SentBody | undefined): void {
     const { buffers } = this.#limits;
     const run = (): void => reader.received(text, sent);
@@ -206,6 +231,23 @@ export class NodeMessage implements HttpMessage {
 
   offClose(run: () => void): void {
     this.#response.off("close", run);
+  }
+}
+
+/**
+ * Reads a body as far as it is wanted. Not with `pause`: a socket that is resumed and paused within one turn reads on, and
+ * the request would keep all of it.
+ */
+async function feed(request: IncomingMessage, body: UploadBody): Promise<void> {
+  try {
+    for await (const chunk of request.iterator({ destroyOnReturn: false })) {
+      await body.push(chunk as Buffer);
+      if (body.isOver) return;
+    }
+    body.end();
+  } catch {
+    // The client has gone, which ends its call.
+    body.stop();
   }
 }
 

@@ -26,13 +26,13 @@ export class Payload implements Linked<Payload> {
   cancelled = false;
   /** What came with each of the requests. */
   readonly outgoing: readonly Outgoing[];
-  readonly #tap: Tap | undefined;
+  readonly tap: Tap | undefined;
   #controller: AbortController | undefined;
 
   constructor(requests: readonly Request[], outgoing: readonly Outgoing[], tap?: Tap) {
     this.requests = requests;
     this.outgoing = outgoing;
-    this.#tap = tap;
+    this.tap = tap;
   }
 
   /** False if there are only notifications, which are not answered. */
@@ -85,7 +85,7 @@ export class Payload implements Linked<Payload> {
     text: string,
     give: (id: unknown, count: number) => void,
   ): boolean | Promise<void> {
-    this.#tap?.(text, "received");
+    this.tap?.(text, "received");
     const { id, token, value, types } = (isEnvelope(message.params) ? message.params : {}) as {
       id?: unknown;
       token?: unknown;

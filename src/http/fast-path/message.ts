@@ -7,6 +7,7 @@ import type { EventSink } from "../event-peer.ts";
 import type { BodyReader, HttpMessage } from "../http-message.ts";
 import { nodeCodings } from "../node-codings.ts";
 import { largeReplyLength } from "../unread-reply.ts";
+import type { UploadBody } from "../upload-body.ts";
 import type { FastHead } from "./head.ts";
 
 /** The connection of a request on the fast path. */
@@ -77,6 +78,14 @@ export class FastMessage implements HttpMessage {
 
   read(reader: BodyReader): void {
     reader.received(this.#body, this.#body);
+  }
+
+  readLines(body: UploadBody): void {
+    if (this.#body === undefined) body.fail("unreadable");
+    else {
+      void body.push(Buffer.from(this.#body));
+      body.end();
+    }
   }
 
   inTurn(run: () => void): void {

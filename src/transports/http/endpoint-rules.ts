@@ -1,3 +1,4 @@
+import { codingOf } from "../../http/content-coding.ts";
 import { corsHeaders, preflightHeaders } from "../../http/cors.ts";
 import {
   type EventHost,
@@ -7,7 +8,7 @@ import {
   plainItems,
 } from "../../http/event-peer.ts";
 import { type MessageLimits, messageLimits, type RequestHead } from "../../http/http-message.ts";
-import { isJsonType, type ReplyForm, replyForm } from "../../http/media-type.ts";
+import { isJsonType, isLinesType, type ReplyForm, replyForm } from "../../http/media-type.ts";
 import {
   badRequest,
   busy,
@@ -18,6 +19,7 @@ import {
   refusal,
   refusedBy,
   streamGone,
+  unsupportedEncoding,
   unsupportedType,
 } from "../../http/refusal.ts";
 import { type Recording, type ReplayOptions, ReplayStore } from "../../http/replay.ts";
@@ -63,6 +65,8 @@ export type Route =
   | { readonly kind: "refuse"; readonly refusal: Refusal }
   /** Its body is a payload. */
   | { readonly kind: "read" }
+  /** Its body is a call and what it uploads, a message in each line. */
+  | { readonly kind: "lines" }
   /** The call is in the URL. */
   | { readonly kind: "call"; readonly text: string; readonly known: boolean }
   /** It resumes a stream that another request began. */
@@ -79,7 +83,9 @@ interface Recorded {
 const batchRefused = errorText("2.0", "null", invalidRequest("a stream is started by one request"));
 
 const readBody: Route = { kind: "read" };
+const readLines: Route = { kind: "lines" };
 const refuseBusy: Route = { kind: "refuse", refusal: busy };
+const refuseCoding: Route = { kind: "refuse", refusal: unsupportedEncoding([]) };
 const refuseType: Route = { kind: "refuse", refusal: unsupportedType };
 
 /** Decides what is done with requests for one service, on every platform. */
@@ -126,6 +132,9 @@ export class EndpointRules {
       case "POST":
         if (refused !== undefined) return { kind: "refuse", refusal: refused };
         if (this.service.answerer.settings.overload?.refuses()) return refuseBusy;
+        if (isLinesType(head.contentType)) {
+          return codingOf(head.contentEncoding) === undefined ? readLines : refuseCoding;
+        }
         if (!isJsonType(head.contentType)) return refuseType;
         return Number(head.contentLength ?? 0) > this.service.limits.maxMessageBytes
           ? { kind: "refuse", refusal: this.tooLarge }

@@ -14,10 +14,11 @@ import {
   streamGone,
 } from "../../http/refusal.ts";
 import type { Recording } from "../../http/replay.ts";
+import { grantsOf, UploadBody } from "../../http/upload-body.ts";
 import { internalError } from "../../protocol/errors.ts";
 import { LinkedList } from "../../protocol/linked-list.ts";
 import { isThenable } from "../../protocol/message.ts";
-import type { Origin } from "../../protocol/origin.ts";
+import { type Origin, unreachablePeer } from "../../protocol/origin.ts";
 import { errorText } from "../../protocol/serialize.ts";
 import type { Service } from "../../protocol/service.ts";
 import type { EndpointRules, Route } from "./endpoint-rules.ts";
@@ -56,6 +57,7 @@ export class Endpoint implements ExchangeHost {
     const exchange = new Exchange(this, message);
     const route = this.rules.route(message.head, message.url);
     if (route.kind === "read") message.read(exchange);
+    else if (route.kind === "lines") this.#receiveUpload(exchange);
     else message.inTurn(() => this.#follow(exchange, route));
   }
 
@@ -119,7 +121,7 @@ export class Endpoint implements ExchangeHost {
     for (const exchange of this.#open.list()) exchange.cutShort();
   }
 
-  #follow(exchange: Exchange, route: Exclude<Route, { kind: "read" }>): void {
+  #follow(exchange: Exchange, route: Exclude<Route, { kind: "read" | "lines" }>): void {
     switch (route.kind) {
       case "refuse":
         exchange.refuse(route.refusal, route.refusal === this.rules.tooLarge);
@@ -168,6 +170,43 @@ export class Endpoint implements ExchangeHost {
         ? exchange.begin(body)
         : exchange.beginEvents(body, this.rules.peer(exchange, form, head), form === "events");
     exchange.answer(this.service.answerer.answer(text, origin), origin);
+  }
+
+  /** Answers a call whose body goes on arriving. */
+  #receiveUpload(exchange: Exchange): void {
+    const { message } = exchange;
+    const body = new UploadBody(this.rules.limits, {
+      begun: (text) =>
+        message.inTurn(() => this.#paced(exchange, () => this.#answerUpload(exchange, text, body))),
+      failed: (fault) => {
+        if (exchange.origin === undefined) exchange.failed(fault);
+        else exchange.abandon();
+      },
+    });
+    exchange.upload = body;
+    message.readLines(body);
+  }
+
+  #answerUpload(exchange: Exchange, text: string, body: UploadBody): void {
+    const { head } = exchange.message;
+    const grantUpload = grantsOf(body);
+    let origin: Origin;
+    if (replyForm(head.accept) === "json") {
+      origin = exchange.begin(undefined, { ...unreachablePeer, grantUpload });
+    } else {
+      // Not resumable: another request could not send the rest of the body.
+      const events = this.rules.peer(exchange, "either", head);
+      events.grantUpload = grantUpload;
+      origin = exchange.beginEvents(undefined, events, false);
+    }
+    body.begin(this.service.running, origin);
+    exchange.answer(this.service.receive(text, origin), origin);
+  }
+
+  #paced(exchange: Exchange, run: () => void): void {
+    const waiting = new WaitingCall(exchange, undefined, undefined, this.service.running.buffers);
+    if (this.#pace === undefined) run();
+    else this.#pace.run(waiting, run);
   }
 
   /** Answers a call of the plain form of streams. */

@@ -64,20 +64,25 @@ export function httpLink(url: string | URL, options: HttpLinkOptions = {}): Link
     const sent = packed ?? text;
     const coding = packed && { "content-encoding": "gzip" };
     const own = await headers.signed(signer, target, sent, payload, coding);
+    const init = {
+      method: "POST",
+      headers: own,
+      body: sent,
+      signal: payload.signal,
+      // Following a redirect would send the call and its credentials to another server.
+      redirect: "manual",
+    } as const;
+    const upload = payload.outgoing[0]?.upload;
+    const uploading = upload
+      ? (await import("../../http/upload-request.ts")).withUpload(init, text, payload, options)
+      : init;
     try {
-      const response = await send(target, {
-        method: "POST",
-        headers: own,
-        body: sent,
-        signal: payload.signal,
-        // Following a redirect would send the call and its credentials to another server.
-        redirect: "manual",
-      });
+      const response = await send(target, uploading);
       const chunks = chunksOf(response.body);
       if (!isEventStream(response.headers.get("content-type"))) {
         const body = await readText(chunks, maxReplyBytes);
         const { status, headers } = response;
-        if (status === 401 && credentials && !payload.refused) {
+        if (status === 401 && credentials && !payload.refused && !upload?.begun) {
           // Nothing ran.
           payload.refused = true;
           return exchange(text, payload);

@@ -16,6 +16,7 @@ import { compressedFromLength, type SentBody } from "../../http/content-coding.t
 import { EventStreamDecoder, replyTooLarge } from "../../http/event-stream.ts";
 import { compress, nodeCodings } from "../../http/node-codings.ts";
 import { renewing } from "../../http/renewed-exchange.ts";
+import { linesHeaders, uploadLines, uploadOf } from "../../http/upload-lines.ts";
 import { systemClock, type Timer } from "../../protocol/clock.ts";
 import { WireError } from "../../protocol/errors.ts";
 import { type Exchange, exchangeLink, type Payload } from "../../protocol/exchange.ts";
@@ -67,7 +68,7 @@ export function httpLink(url: string | URL, options: NodeHttpLinkOptions = {}): 
   const coding = options.compress ? { "accept-encoding": codings.join(", ") } : undefined;
 
   const dispatch = (
-    body: SentBody,
+    body: SentBody | AsyncIterable<string>,
     payload: Payload,
     own: HeaderRecord,
   ): Promise<string | undefined> =>
@@ -76,7 +77,9 @@ export function httpLink(url: string | URL, options: NodeHttpLinkOptions = {}): 
       if (signer?.check !== undefined) call.check = { reply: signer.check, sent: own };
       const { pool, path } = destination as Destination;
       const handler = options.compress ? new InflatingHandler(call) : call;
-      pool.dispatch({ path, method: "POST", headers: own, body }, handler);
+      // Its types leave out iterables, which it takes as any other request of undici does.
+      const sent = body as SentBody;
+      pool.dispatch({ path, method: "POST", headers: own, body: sent }, handler);
     });
 
   const send = (
@@ -97,6 +100,16 @@ export function httpLink(url: string | URL, options: NodeHttpLinkOptions = {}): 
       destination = destinationOf(httpUrl(absoluteAddress(url, options.baseUrl)), options);
     }
     const to = destination;
+    const upload = uploadOf(payload, signer);
+    if (upload !== undefined) {
+      return Promise.resolve(headers.of(payload)).then((own) =>
+        dispatch(uploadLines(text, payload, upload), payload, {
+          ...own,
+          ...coding,
+          ...linesHeaders,
+        }),
+      );
+    }
     if (coding === undefined || text.length < compressedFromLength) {
       return send(text, payload, to, coding);
     }
