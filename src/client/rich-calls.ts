@@ -1,3 +1,4 @@
+import type { ItemMembers } from "../protocol/link.ts";
 import { noTypes, type Params, type Request, type TypedPaths } from "../protocol/message.ts";
 import { badReply } from "../protocol/pair.ts";
 import { ValueCodec } from "../protocol/value-codec.ts";
@@ -19,11 +20,16 @@ export class RichCalls {
   }
 
   /** The request as it is sent. Its member `types` shows the server that this client accepts rich values. */
-  encode({ jsonrpc, method, params, id, timeoutMs }: Request): Request {
+  encode({ jsonrpc, method, params, id, timeoutMs, upload }: Request): Request {
     const typed = params === undefined ? undefined : this.#codec.encode(params);
-    return typed === undefined
-      ? { jsonrpc, method, params, id, timeoutMs, types: noTypes }
-      : { jsonrpc, method, params: typed.value as Params, id, timeoutMs, types: typed.types };
+    const types = typed?.types ?? noTypes;
+    const sent = typed === undefined ? params : (typed.value as Params);
+    return { jsonrpc, method, params: sent, id, timeoutMs, types, upload };
+  }
+
+  /** An item of an upload as it is sent. */
+  members(item: unknown): ItemMembers {
+    return this.#codec.members(item);
   }
 
   /** Throws if the types do not fit. */

@@ -116,8 +116,8 @@ export class Exchange implements EventHost, BodyReader, Linked<Exchange> {
 
   send(status: number, text: string, headers?: HeaderRecord, isArriving = false): void {
     const { message } = this;
-    if (message.isAnswered) return;
     const all = this.#headers(status, text, headers);
+    if (message.isAnswered) return;
     try {
       if (isArriving) message.sendEarly(status, text, all);
       else if (text.length >= compressedFromLength && this.#mayCompress) {
@@ -194,7 +194,8 @@ export class Exchange implements EventHost, BodyReader, Linked<Exchange> {
       const asEvents = this.#asEvents && status === 200 && text !== undefined;
       if (this.#events.settle(text, asEvents, origin.streams !== undefined)) return;
     }
-    const headers = host.replyHeaders(origin, status);
+    const isPlain = status === 200 && origin.replyHeaders === undefined;
+    const headers = isPlain ? undefined : host.replyHeaders(origin, status);
     if (text === undefined) this.send(host.noReplyStatus, "", headers);
     else this.send(status, text, headers);
   }
@@ -209,12 +210,12 @@ export class Exchange implements EventHost, BodyReader, Linked<Exchange> {
 
   /** A signed reply is not compressed, because its digest covers the text. */
   get #mayCompress(): boolean {
-    const isSigned = this.#transport?.isSigned === true;
+    const isSigned = this.#transport?.facts?.signReply !== undefined;
     return this.#host.compresses && this.origin?.mayCompress !== false && !isSigned;
   }
 
   #headers(status: number, text: string, own: HeaderRecord | undefined): HeaderRecord | undefined {
-    const signature = this.#transport?.signature(status, text);
+    const signature = this.#transport?.facts?.signReply?.(status, text);
     const common = this.#host.commonHeaders(this);
     if (signature === undefined && common === undefined) return own;
     return { ...own, ...signature, ...common };

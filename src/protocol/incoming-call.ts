@@ -3,6 +3,7 @@ import { deadlineOf } from "./clock.ts";
 import type { CallContext } from "./context.ts";
 import { RpcError, requestCancelled, requestTimeout } from "./errors.ts";
 import type { Log } from "./log.ts";
+import { changeHeld } from "./memory-bounds.ts";
 import {
   type ErrorObject,
   failure,
@@ -147,6 +148,10 @@ export class IncomingCall implements CallContext {
     const lastMs = Math.max(call.heard?.lastMs ?? startMs, clock.elapsed());
     call.heard = { startMs, lastMs };
     call.dueAt = this.#dueFrom(startMs, lastMs);
+  }
+
+  hold(bytes: number): boolean {
+    return changeHeld(bytes, this.settings.running.held, this.origin.held);
   }
 
   progress(value: unknown): void {

@@ -1,5 +1,8 @@
 import { type Clock, systemClock } from "./clock.ts";
+import { outOfTime, serverBusy } from "./errors.ts";
 import { limitOf } from "./limits.ts";
+import type { ErrorObject, Request } from "./message.ts";
+import type { Origin } from "./origin.ts";
 
 export interface OverloadOptions {
   /**
@@ -99,6 +102,22 @@ export class Overload {
     this.#shortMs = this.#maxDelayMs / 20;
     this.#patienceMs = this.#maxDelayMs * 10;
     this.#stepMs = this.#maxDelayMs * 2.5;
+  }
+
+  /**
+   * Counts a call, and says why it does not run; undefined if it does, and for notifications (`silent`), whose senders
+   * could not be told.
+   */
+  refusal(request: Request, silent: boolean, origin: Origin): ErrorObject | undefined {
+    const { transport } = origin;
+    const { kind } = transport;
+    // These calls arrive in the turn in which they are made, so none has waited.
+    if (kind === "direct" || kind === "memory") return undefined;
+    const hasRoom = this.take(origin);
+    if (silent || (hasRoom && this.waitedMs === 0)) return undefined;
+    if (!hasRoom) return serverBusy;
+    const timeoutMs = request.timeoutMs ?? transport.timeoutMs;
+    return typeof timeoutMs === "number" && timeoutMs < this.waitedMs ? outOfTime : undefined;
   }
 
   /** Counts a call of a peer; false if there is no room for it. */

@@ -18,8 +18,10 @@ import {
   success,
 } from "../protocol/message.ts";
 import type { Schema } from "../protocol/standard-schema.ts";
+import { uploadUnwanted } from "../protocol/upload.ts";
 import { checkDefinition, checkProgress, errorMakers } from "./definition.ts";
 import { Method, type MethodHandler, type Methods, type StreamHandler } from "./method.ts";
+import { type Invoke, receiving } from "./receiving.ts";
 import { sendItems } from "./stream.ts";
 import { invalidParamsReply, paramsCheck, resultCheck } from "./validate.ts";
 
@@ -124,11 +126,13 @@ export function createRouter(
   answersDirectly = false,
 ): Handle {
   const runs = new Map<string, Run>();
+  const receives = new Set<string>();
   const rules = new Map<string, AccessRule>();
   for (const [name, entry] of [...table, ...system]) {
     const { access } = entry.definition;
     if (access !== undefined) rules.set(name, access);
     runs.set(name, runOf(entry, answersDirectly));
+    if (entry.definition.upload !== undefined) receives.add(name);
   }
   const unknownMethod = failure(methodNotFound);
   const isGuarded = rules.size > 0;
@@ -136,13 +140,17 @@ export function createRouter(
     const run = runs.get(request.method);
     if (run === undefined) return unknownMethod;
     if (isGuarded && !mayCall(rules.get(request.method), context)) return concealed;
-    const ended = endedBefore(context);
+    // Without middleware no time has passed since the call arrived.
+    const ended = answersDirectly ? undefined : endedBefore(context);
     if (ended !== undefined) return ended;
+    if (request.upload !== undefined && !receives.has(request.method)) return unwanted;
     return request.types === undefined || request.types === noTypes
       ? run(request.params, context)
       : runTyped(run, request, context);
   };
 }
+
+const unwanted = failure(uploadUnwanted);
 
 /** Converts the rich values in the params first. */
 function runTyped(run: Run, { params, types }: Request, context: Context): MaybePromise<Reply> {
@@ -185,17 +193,20 @@ const anyParams: Schema = {
 
 function runOf(entry: Method, answersDirectly: boolean): Run {
   const { definition } = entry;
-  const invoke = withProgress(
+  const { upload } = definition;
+  const answers = answersDirectly && upload === undefined;
+  const reported = withProgress(
     definition.progress,
-    entry.kind === "stream" ? invokeStream(entry) : invokeMethod(entry, answersDirectly),
+    entry.kind === "stream" ? invokeStream(entry) : invokeMethod(entry, answers),
   );
+  const invoke = upload === undefined ? reported : receiving(upload, reported);
   const schema = definition.params ?? (definition.positional === undefined ? undefined : anyParams);
   const valid = schema === undefined ? invoke : withParams(schema, entry, invoke);
   const checked = entry.sources.length === 0 ? valid : withSources(entry, valid);
   const run = definition.compress === false ? withoutCompression(checked as Run) : (checked as Run);
-  // A stream lasts as long as it is read.
-  const limitMs =
-    definition.timeoutMs ?? (entry.kind === "stream" ? Number.POSITIVE_INFINITY : undefined);
+  // A stream lasts as long as it is read, and an upload as long as its caller sends.
+  const isOpenEnded = entry.kind === "stream" || upload !== undefined;
+  const limitMs = definition.timeoutMs ?? (isOpenEnded ? Number.POSITIVE_INFINITY : undefined);
   if (limitMs === undefined) return run;
   return (params, context) => {
     context.limit?.(limitMs);
@@ -209,8 +220,6 @@ function withoutCompression(run: Run): Run {
     return run(params, context);
   };
 }
-
-type Invoke = (params: unknown, context: Context) => MaybePromise<Reply>;
 
 function invokeMethod(entry: Method, answersDirectly: boolean): Invoke {
   const handler = entry.handler as MethodHandler<unknown>;

@@ -142,7 +142,7 @@ describe("nothing is refused", () => {
     }
   });
 
-  test("for pauses of the process that come again and again, while few calls come at a time", () => {
+  test("for repeated pauses of the process, while few calls come at a time", () => {
     const loop = new BusyLoop();
     const overload = new Overload(loop);
     for (let i = 0; i < 50; i++) {
@@ -189,7 +189,7 @@ describe("nothing is refused", () => {
     expect(taken(overload, 100)).toBe(true);
   });
 
-  test("and no timer is set, if there are few calls; while nobody calls, there is none either", () => {
+  test("and no timer is set, if there are few calls or none", () => {
     const loop = new BusyLoop();
     const overload = new Overload(loop);
     expect(taken(overload, 7)).toBe(true);
@@ -229,7 +229,7 @@ describe("a server", () => {
     };
   }
 
-  test("says of a call that it refuses that it did not run, and when to come again", () => {
+  test("refuses a call with data that says that it did not run and when to retry", () => {
     const { receive, refuses } = overloadedServer();
     while (!refuses());
     expect(JSON.parse(String(receive(call(7))))).toEqual({
@@ -243,7 +243,7 @@ describe("a server", () => {
     });
   });
 
-  test("runs notifications, of which nobody would hear that they were refused", () => {
+  test("runs notifications, whose senders would not notice a refusal", () => {
     const { receive, refuses, ranSince } = overloadedServer();
     while (!refuses());
     const before = ranSince();

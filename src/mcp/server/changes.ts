@@ -5,6 +5,7 @@ import type { ServerCapabilities } from "../capabilities.ts";
 import { McpError } from "../errors.ts";
 import { MetaKey } from "../meta-keys.ts";
 import { atLeast } from "../revisions.ts";
+import { type TaskRecord, taskResultOf } from "../task-record.ts";
 import type { Catalog } from "./catalog.ts";
 import { findResource } from "./feature-operations.ts";
 import type { Operation } from "./operation.ts";
@@ -129,14 +130,6 @@ export class Changes {
     }
   }
 
-  taskChanged(taskId: string, task: Readonly<Record<string, unknown>>): void {
-    this.#notify(
-      "notifications/tasks",
-      task,
-      (filter) => filter.taskIds?.includes(taskId) === true,
-    );
-  }
-
   /** Ends all subscriptions. */
   end(): void {
     for (const listener of [...this.#listeners]) listener.end();
@@ -176,35 +169,44 @@ export function listening(
       );
     }
     const wanted = isRecord(params.notifications) ? (params.notifications as ListenFilter) : {};
-    const own = (taskId: string): boolean => tasks.has(taskId, context, caller);
     const mayRead = (uri: unknown): boolean =>
       typeof uri === "string" && findResource(catalog, uri, context) !== undefined;
-    const filter = supportedFilter(
-      wanted,
-      capabilities(),
-      mayRead,
-      takesTasks(caller) ? own : undefined,
-    );
     const _meta = { [MetaKey.SubscriptionId]: id };
     // The request stays open as long as the client listens.
     context.limit(Number.POSITIVE_INFINITY);
-    const ready = changes.watching(filter.resourceSubscriptions);
-    const acknowledge = (): void =>
-      void peer.notify("notifications/subscriptions/acknowledged", {
-        notifications: filter,
-        _meta,
+    const listen = (own: readonly TaskRecord[] | undefined): Promise<object> => {
+      const taskIds = own?.map(({ id }) => id);
+      const filter = supportedFilter(wanted, capabilities(), mayRead, taskIds);
+      const ready = changes.watching(filter.resourceSubscriptions);
+      const acknowledge = (): void =>
+        void peer.notify("notifications/subscriptions/acknowledged", {
+          notifications: filter,
+          _meta,
+        });
+      if (ready === undefined) acknowledge();
+      else void ready.then(acknowledge);
+      const left = own?.map((record) =>
+        tasks.follow(record, (changed) => {
+          void peer.notify("notifications/tasks", { ...taskResultOf(changed), _meta });
+        }),
+      );
+      return new Promise<object>((resolve) => {
+        const end = (): void => {
+          changes.removeListener(listener);
+          for (const leave of left ?? []) leave();
+          resolve({ _meta });
+        };
+        const listener: Listener = { id, peer, filter, end };
+        changes.addListener(listener);
+        if (signal.aborted) end();
+        else signal.addEventListener("abort", end, { once: true });
       });
-    if (ready === undefined) acknowledge();
-    else void ready.then(acknowledge);
-    return new Promise<object>((resolve) => {
-      const end = (): void => {
-        changes.removeListener(listener);
-        resolve({ _meta });
-      };
-      const listener: Listener = { id, peer, filter, end };
-      changes.addListener(listener);
-      signal.addEventListener("abort", end, { once: true });
-    });
+    };
+    if (!takesTasks(caller) || !Array.isArray(wanted.taskIds)) return listen(undefined);
+    const found = wanted.taskIds.map(async (taskId) => tasks.get(taskId, context, caller));
+    return Promise.all(found).then((records) =>
+      listen(records.filter((record) => record !== undefined)),
+    );
   };
 }
 
@@ -213,7 +215,7 @@ function supportedFilter(
   wanted: ListenFilter,
   { tools, prompts, resources }: ServerCapabilities,
   mayRead: (uri: unknown) => boolean,
-  isOwnTask: ((taskId: string) => boolean) | undefined,
+  taskIds: readonly string[] | undefined,
 ): ListenFilter {
   return {
     ...(wanted.toolsListChanged === true && tools !== undefined && { toolsListChanged: true }),
@@ -225,7 +227,6 @@ function supportedFilter(
       resources !== undefined && {
         resourceSubscriptions: wanted.resourceSubscriptions.filter(mayRead),
       }),
-    ...(Array.isArray(wanted.taskIds) &&
-      isOwnTask !== undefined && { taskIds: wanted.taskIds.filter(isOwnTask) }),
+    ...(taskIds !== undefined && { taskIds }),
   };
 }

@@ -11,7 +11,7 @@ import type { Caller } from "./operation.ts";
 export class Session implements Caller {
   /** Empty if the connection is the session. */
   readonly id: string;
-  /** The principal that owns it; nobody else may use it. */
+  /** The principal that owns it; no other principal may use it. */
   readonly principal: string | undefined;
   /** The principal or else the address that opened it, for a fair share of sessions. */
   readonly owner: string;

@@ -6,12 +6,7 @@ import {
   messages,
   plainItems,
 } from "../../http/event-peer.ts";
-import {
-  defaultWriteTimeoutMs,
-  type MessageLimits,
-  messageLimits,
-  type RequestHead,
-} from "../../http/http-message.ts";
+import { type MessageLimits, messageLimits, type RequestHead } from "../../http/http-message.ts";
 import { isJsonType, type ReplyForm, replyForm } from "../../http/media-type.ts";
 import {
   badRequest,
@@ -28,6 +23,7 @@ import {
 import { type Recording, type ReplayOptions, ReplayStore } from "../../http/replay.ts";
 import type { Answer } from "../../protocol/answer.ts";
 import { type Clock, longestDelayMs } from "../../protocol/clock.ts";
+import { defaultKeepAliveMs, defaultWriteTimeoutMs } from "../../protocol/defaults.ts";
 import { invalidRequest } from "../../protocol/errors.ts";
 import type { EventForm } from "../../protocol/event-form.ts";
 import { isRefusal } from "../../protocol/handle.ts";
@@ -84,6 +80,7 @@ const batchRefused = errorText("2.0", "null", invalidRequest("a stream is starte
 
 const readBody: Route = { kind: "read" };
 const refuseBusy: Route = { kind: "refuse", refusal: busy };
+const refuseType: Route = { kind: "refuse", refusal: unsupportedType };
 
 /** Decides what is done with requests for one service, on every platform. */
 export class EndpointRules {
@@ -109,7 +106,7 @@ export class EndpointRules {
     this.#access = new HostCheck(service, options, bound);
     this.#events = {
       clock,
-      keepAliveMs: options.keepAliveMs ?? 15_000,
+      keepAliveMs: options.keepAliveMs ?? defaultKeepAliveMs,
       graceMs: options.graceMs ?? 10_000,
       maxBufferedBytes: service.limits.maxBufferedBytes,
       buffers: service.running.buffers,
@@ -124,15 +121,15 @@ export class EndpointRules {
 
   /** Decides by everything that comes before the body. */
   route(head: RequestHead, url: string): Route {
-    if (head.method === "POST" && this.service.answerer.settings.overload?.refuses())
-      return refuseBusy;
     const refused = this.refuse(head);
     switch (head.method) {
-      case "POST": {
-        const problem = refused ?? this.#refuseBody(head);
-        if (problem !== undefined) return { kind: "refuse", refusal: problem };
-        return readBody;
-      }
+      case "POST":
+        if (refused !== undefined) return { kind: "refuse", refusal: refused };
+        if (this.service.answerer.settings.overload?.refuses()) return refuseBusy;
+        if (!isJsonType(head.contentType)) return refuseType;
+        return Number(head.contentLength ?? 0) > this.service.limits.maxMessageBytes
+          ? { kind: "refuse", refusal: this.tooLarge }
+          : readBody;
       case "OPTIONS":
         return { kind: "refuse", refusal: this.#preflight(head) };
     }
@@ -198,13 +195,6 @@ export class EndpointRules {
     if (this.service.admit === undefined) return undefined;
     const verdict = this.service.admit(transport);
     return isThenable(verdict) ? verdict.then(judge) : judge(verdict);
-  }
-
-  #refuseBody(head: RequestHead): Refusal | undefined {
-    if (!isJsonType(head.contentType)) return unsupportedType;
-    return Number(head.contentLength ?? 0) > this.service.limits.maxMessageBytes
-      ? this.tooLarge
-      : undefined;
   }
 
   /** The response to OPTIONS. */

@@ -25,8 +25,8 @@ import { WaitingCall } from "./waiting-call.ts";
 
 /** Decides when a call runs; Node has one, so that a busy server goes on reading. */
 export interface CallPace {
-  /** A request has arrived, whatever becomes of it. */
-  arrived(): void;
+  /** Set when a request arrives, whatever becomes of it. */
+  hasArrived: boolean;
   run(call: WaitingCall, run: () => void): void;
 }
 
@@ -52,7 +52,7 @@ export class Endpoint implements ExchangeHost {
   }
 
   handle(message: HttpMessage): void {
-    this.#pace?.arrived();
+    if (this.#pace !== undefined) this.#pace.hasArrived = true;
     const exchange = new Exchange(this, message);
     const route = this.rules.route(message.head, message.url);
     if (route.kind === "read") message.read(exchange);
@@ -159,7 +159,7 @@ export class Endpoint implements ExchangeHost {
     if (eventForm !== undefined) {
       const events = this.rules.peer(exchange, eventForm, head);
       const origin = exchange.beginEvents(body, events, false);
-      exchange.answer(this.service.receive(text, origin), origin);
+      exchange.answer(this.service.answerer.answer(text, origin), origin);
       return;
     }
     const form = replyForm(head.accept);
@@ -167,7 +167,7 @@ export class Endpoint implements ExchangeHost {
       form === "json"
         ? exchange.begin(body)
         : exchange.beginEvents(body, this.rules.peer(exchange, form, head), form === "events");
-    exchange.answer(this.service.receive(text, origin), origin);
+    exchange.answer(this.service.answerer.answer(text, origin), origin);
   }
 
   /** Answers a call of the plain form of streams. */

@@ -38,32 +38,28 @@ interface Waiting {
  */
 export class Pace {
   readonly #overload: Overload | undefined;
-  readonly #now: () => number;
+  readonly #timer: { now(): number };
   #waiting: Waiting[] = [];
   #spentMs = 0;
   #turns = 0;
   #isTurning = false;
-  /** Turns since the last call, and whether this one brought a request. */
+  /** Turns since the last call. */
   #idleTurns = 0;
-  #hasArrived = false;
+  /** Set when a request arrives, whatever becomes of it. */
+  hasArrived = false;
   /** Until then no call runs in the turn that read its request. */
   #pressedUntil = 0;
   readonly #goOn = (): void => this.#runWaiting();
 
-  /** `now` is a clock for tests, in milliseconds. */
-  constructor(overload: Overload | undefined, now = () => performance.now()) {
+  /** Tests pass their own `timer`, in milliseconds. */
+  constructor(overload: Overload | undefined, timer: { now(): number } = performance) {
     this.#overload = overload;
-    this.#now = now;
-  }
-
-  /** A request has arrived, whatever becomes of it. */
-  arrived(): void {
-    this.#hasArrived = true;
+    this.#timer = timer;
   }
 
   /** Runs it now, or in a later turn if other calls have used up this one. */
   run(request: Paced, run: () => void): void {
-    const now = this.#now();
+    const now = this.#timer.now();
     if (!this.#isTurning && now >= this.#pressedUntil) {
       request.ended();
       this.#timed(run, now);
@@ -79,7 +75,7 @@ export class Pace {
 
   #timed(run: () => void, startedAt: number): void {
     run();
-    this.#spentMs += this.#now() - startedAt;
+    this.#spentMs += this.#timer.now() - startedAt;
     if (this.#spentMs >= turnMs) this.#turn();
   }
 
@@ -92,8 +88,8 @@ export class Pace {
   #runWaiting(): void {
     this.#isTurning = false;
     this.#turns++;
-    const mayBeMore = this.#hasArrived && ++this.#idleTurns < mostTurns;
-    this.#hasArrived = false;
+    const mayBeMore = this.hasArrived && ++this.#idleTurns < mostTurns;
+    this.hasArrived = false;
     if (mayBeMore) {
       this.#turn();
       return;
@@ -107,7 +103,7 @@ export class Pace {
       for (; next < waiting.length && this.#spentMs < turnMs; next++) {
         const { request, run, scope, since, arrival, turn } = waiting[next] as Waiting;
         if (turn > this.#turns) break;
-        const now = this.#now();
+        const now = this.#timer.now();
         request.ended();
         if (request.isGone) {
           this.#pressedUntil = now + calmMs;
@@ -119,7 +115,7 @@ export class Pace {
         }
       }
       if (this.#spentMs >= turnMs && next < waiting.length)
-        this.#pressedUntil = this.#now() + calmMs;
+        this.#pressedUntil = this.#timer.now() + calmMs;
     } finally {
       // Requests that arrived meanwhile come after them.
       this.#waiting = waiting.slice(next).concat(this.#waiting);

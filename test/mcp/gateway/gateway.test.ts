@@ -154,7 +154,7 @@ describe.each(eras)("a client of the %s era", (near) => {
       await expect(client.callTool("notes_nothing")).rejects.toMatchObject({ code: -32602 });
     });
 
-    test("answers the questions of the server, and hears of its progress", async () => {
+    test("answers the questions of the server, and gets its progress", async () => {
       await using client = clientOf(through(), { era: near, ...answers });
       const seen: unknown[] = [];
       const onProgress = (value: unknown) => seen.push(value);
@@ -204,7 +204,7 @@ describe.each(eras)("a client of the %s era", (near) => {
       await cancelled.given;
     });
 
-    test("hears that a list and a resource changed", async () => {
+    test("is notified that a list and a resource changed", async () => {
       const server = everything();
       const gateway = mcpGateway({ notes: { link: mcpMemoryLink(server), era: far } }, info);
       await using client = clientOf(gateway, { era: near });

@@ -11,10 +11,10 @@ function paced() {
   const waits: number[] = [];
   const overload = new Overload(loop);
   overload.waited = (ms) => void waits.push(ms);
-  const pace = new Pace(overload, () => loop.now());
+  const pace = new Pace(overload, loop);
   const ran: string[] = [];
   const call = (name: string, ms: number, request = { isGone: false, ended() {} }) => {
-    pace.arrived();
+    pace.hasArrived = true;
     pace.run(request, () => {
       ran.push(name);
       loop.hold(ms);
@@ -60,7 +60,7 @@ describe("calls of HTTP requests", () => {
 
   test("see the storage of their own request, however long they wait", async () => {
     const loop = new BusyLoop();
-    const pace = new Pace(undefined, () => loop.now());
+    const pace = new Pace(undefined, loop);
     const storage = new AsyncLocalStorage<string>();
     const seen: unknown[] = [];
     for (const name of ["a", "b", "c"]) {

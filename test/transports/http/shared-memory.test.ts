@@ -66,7 +66,7 @@ test("calls that wait until a busy server has time are refused if their bodies t
   };
   const server = createServer({ size }, { maxWireBytes: 250 * kibibyte, log: silentLog });
   // No call gets its turn.
-  const pace: CallPace = { arrived() {}, run() {} };
+  const pace: CallPace = { hasArrived: false, run() {} };
   const endpoint = new Endpoint(new EndpointRules(server, {}), pace);
   const http = createNodeServer((request, response) => handleNode(endpoint, request, response));
   await new Promise<void>((resolve) => http.listen(0, "127.0.0.1", resolve));

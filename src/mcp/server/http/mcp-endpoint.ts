@@ -9,6 +9,7 @@ import {
 import type { Refusal } from "../../../http/refusal.ts";
 import { type ReplayOptions, ReplayStore } from "../../../http/replay.ts";
 import type { Timer } from "../../../protocol/clock.ts";
+import { defaultKeepAliveMs } from "../../../protocol/defaults.ts";
 import { HostCheck, type HostCheckOptions } from "../../../protocol/host-check.ts";
 import { LinkedList } from "../../../protocol/linked-list.ts";
 import type { ErrorObject } from "../../../protocol/message.ts";
@@ -74,7 +75,7 @@ export class McpEndpoint {
     this.limits = messageLimits(server);
     this.events = {
       clock,
-      keepAliveMs: options.keepAliveMs ?? 15_000,
+      keepAliveMs: options.keepAliveMs ?? defaultKeepAliveMs,
       graceMs: options.graceMs ?? 300_000,
       maxBufferedBytes: server.limits.maxBufferedBytes,
       buffers: server.running.buffers,
