@@ -31,6 +31,11 @@ export interface A2aClientOptions {
   readonly credentials?: Readonly<Record<string, string>>;
   /** Sent with every request; a function is called for each, and may be asynchronous. @default none */
   readonly headers?: HeaderSource;
+  /**
+   * Other origins than that of the card, such as `https://api.example.com`, that may get `credentials` and `headers`;
+   * stops a card from sending them elsewhere. Not needed with `checkCard`. @default none
+   */
+  readonly origins?: readonly string[];
   /** URIs of the extensions that the client supports. @default none */
   readonly extensions?: readonly string[];
   /** Used in place of the global `fetch`. @default the global `fetch` */
@@ -277,6 +282,16 @@ function isDone({ status }: Task): boolean {
   return isTerminal(status.state) || isInterrupted(status.state);
 }
 
+/** Refuses a card that names a server elsewhere, which would get the credentials. */
+function checkOrigin(url: string, address: string, { origins = [] }: A2aClientOptions): void {
+  const { origin } = new URL(url);
+  if (origin === new URL(address).origin || origins.includes(origin)) return;
+  throw new WireError(
+    "UNSUPPORTED",
+    `the agent card names ${origin}, which would get the credentials and headers of this client; if it may, add it to "origins"`,
+  );
+}
+
 /**
  * Connects to the agent at an address: reads its card, and chooses the interface that both know.
  * @example
@@ -296,5 +311,7 @@ export async function a2aClient(
   const own = typeof headers === "function" ? await headers() : (headers ?? {});
   const found = await discover(address, send, own);
   await options.checkCard?.(found.card);
+  const hasSecrets = headers !== undefined || options.credentials !== undefined;
+  if (hasSecrets && options.checkCard === undefined) checkOrigin(found.url, address, options);
   return new A2aClient(found, options);
 }
