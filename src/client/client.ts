@@ -123,6 +123,7 @@ export class Client<M = any, V extends Values = ValuesOf<M>> implements AsyncDis
   ): Promise<void>;
   async notify(method: string, params?: unknown, options?: unknown): Promise<void> {
     const outgoing = this.#outgoing(method, params as Params, this.#merge(options), undefined);
+    outgoing.carriesBytes = this.#link.carriesBytes;
     await runCall(outgoing, this.#handle, this.#running);
   }
 
@@ -232,6 +233,7 @@ export class Client<M = any, V extends Values = ValuesOf<M>> implements AsyncDis
     awaited?: boolean,
   ): Promise<unknown> & AsyncIterable<unknown> {
     const call = this.#outgoing(method, params, options, nextId());
+    call.carriesBytes = this.#link.carriesBytes;
     call.awaited = awaited && !options.onProgress;
     call.read = awaited === false;
     const reply = runCall(call, this.#handle, this.#running);

@@ -47,9 +47,11 @@ export function runCall(
         rich instanceof Promise
           ? rich.then((loaded) => {
               call.rich = loaded;
-              return handle(loaded.encode(request), call);
+              return loaded.send(request, call, handle);
             })
-          : handle(rich ? rich.encode(request) : request, call);
+          : rich
+            ? rich.send(request, call, handle)
+            : handle(request, call);
       Promise.resolve(replied).then((reply) => {
         done();
         resolve(reply);

@@ -1,9 +1,11 @@
 import type { Answer } from "../protocol/answer.ts";
+import type { AttachedReply } from "../protocol/attachments.ts";
 import { connectionLost, cutShort } from "../protocol/errors.ts";
 import type { Linked } from "../protocol/linked-list.ts";
 import { Origin, type Peer, unreachablePeer } from "../protocol/origin.ts";
 import { abandonCalls, callsOf, endCalls, endSubscriptions } from "../protocol/origin-calls.ts";
 import type { Service } from "../protocol/service.ts";
+import { type ArrivingParts, openParts } from "./arriving-parts.ts";
 import type { HeaderRecord } from "./client-exchange.ts";
 import {
   acceptedCoding,
@@ -14,6 +16,8 @@ import {
 import { type EventHost, type EventPeer, type EventSink, eventHeaders } from "./event-peer.ts";
 import type { BodyFault, BodyReader, HttpMessage } from "./http-message.ts";
 import { HttpTransport } from "./http-transport.ts";
+import { acceptsParts } from "./media-type.ts";
+import { multipartBody } from "./multipart-body.ts";
 import { type Refusal, unsupportedEncoding } from "./refusal.ts";
 import type { Recording } from "./replay.ts";
 
@@ -56,6 +60,10 @@ export class Exchange implements EventHost, BodyReader, Linked<Exchange> {
   #events: EventPeer | undefined = undefined;
   /** Whether the client takes nothing but events. */
   #asEvents = false;
+  /** What follows the message in a multipart body. */
+  #parts: ArrivingParts | undefined = undefined;
+  /** Bytes beside the reply. */
+  #attached: AttachedReply | undefined = undefined;
 
   constructor(host: ExchangeHost, message: HttpMessage) {
     this.#host = host;
@@ -70,6 +78,19 @@ export class Exchange implements EventHost, BodyReader, Linked<Exchange> {
     this.#host.received(this, text, sent);
   }
 
+  /** Reads the message of a multipart body; its other parts are read by the calls. */
+  async readParts(boundary: string): Promise<void> {
+    const opened = await openParts(this.message, boundary, this.#host.service.limits);
+    if (typeof opened === "string") {
+      this.failed(opened);
+      return;
+    }
+    const { parts } = opened;
+    this.#parts = parts;
+    this.message.onClose(() => parts.discard());
+    this.#host.received(this, opened.text, undefined);
+  }
+
   failed(fault: BodyFault): void {
     if (fault === "overload") {
       this.#host.service.log.warn({}, "refused a request because all connections buffer too much");
@@ -77,7 +98,7 @@ export class Exchange implements EventHost, BodyReader, Linked<Exchange> {
     if (fault === "consumed") {
       this.#host.service.log.error({}, "other code read the body of a request before this handler");
     }
-    const isArriving = fault === "too-large" || fault === "overload";
+    const isArriving = fault === "too-large" || fault === "overload" || fault === "malformed";
     const refusal =
       fault === "encoded" ? unsupportedEncoding(this.message.codings) : this.#host.refusalOf(fault);
     this.refuse(refusal, isArriving);
@@ -87,6 +108,11 @@ export class Exchange implements EventHost, BodyReader, Linked<Exchange> {
   begin(body: SentBody | undefined, peer: Peer = unreachablePeer): Origin {
     this.#transport = new HttpTransport(this.message, body);
     this.origin = new Origin(this.#transport, peer, this.#host.service.limits);
+    const parts = this.#parts;
+    if (parts !== undefined) this.origin.attachments = () => parts;
+    if (acceptsParts(this.message.head.accept)) {
+      this.origin.attach = (reply) => this.#attach(reply);
+    }
     return this.origin;
   }
 
@@ -195,8 +221,43 @@ export class Exchange implements EventHost, BodyReader, Linked<Exchange> {
       if (this.#events.settle(text, asEvents, origin.streams !== undefined)) return;
     }
     const headers = host.replyHeaders(origin, status);
-    if (text === undefined) this.send(host.noReplyStatus, "", headers);
+    // Nothing reads what still arrives.
+    const isArriving = this.#parts?.isArriving === true;
+    this.#parts?.discard();
+    if (this.#attached !== undefined && text !== undefined) {
+      this.#sendParts(status, text, this.#attached, headers);
+    } else if (isArriving) {
+      this.send(
+        text === undefined ? host.noReplyStatus : status,
+        text ?? "",
+        { ...headers, connection: "close" },
+        true,
+      );
+    } else if (text === undefined) this.send(host.noReplyStatus, "", headers);
     else this.send(status, text, headers);
+  }
+
+  #attach(reply: AttachedReply): boolean {
+    // Events cannot carry bytes, and a signature covers a text.
+    if (this.#asEvents || this.#events?.started === true || this.#transport?.isSigned) return false;
+    this.#attached = reply;
+    return true;
+  }
+
+  #sendParts(
+    status: number,
+    text: string,
+    { attached, attachments }: AttachedReply,
+    own: HeaderRecord | undefined,
+  ): void {
+    if (this.message.isAnswered) {
+      attachments.discard();
+      return;
+    }
+    const { contentType, length, stream } = multipartBody(text, attached, attachments);
+    const headers = { ...this.#headers(status, text, own), "content-type": contentType };
+    const sized = length === undefined ? headers : { ...headers, "content-length": `${length}` };
+    this.message.sendStream(status, stream(), sized);
   }
 
   /** Begins a response of events; undefined if that is too late. */

@@ -1,7 +1,10 @@
+import type { Attachments } from "./attachments.ts";
 import type { BatchAnswer } from "./batch-answer.ts";
+import type { CallSettings } from "./call-settings.ts";
 import { deadlineOf } from "./clock.ts";
 import type { CallContext } from "./context.ts";
 import { RpcError, requestCancelled, requestTimeout } from "./errors.ts";
+import type { Limits } from "./limits.ts";
 import type { Log } from "./log.ts";
 import {
   type ErrorObject,
@@ -15,25 +18,15 @@ import type { Origin, Peer, Principal, Transport } from "./origin.ts";
 import { addCall, type CallEntry } from "./origin-calls.ts";
 import type { Version } from "./parse.ts";
 import type { TimedCall } from "./running.ts";
-import type { ServerRunning } from "./server-running.ts";
 import type { Share } from "./shares.ts";
+import { discardBytes } from "./unread-bytes.ts";
 import { ValueCodec } from "./value-codec.ts";
 import type { WatchedMessage, Watches } from "./watch.ts";
 
 /** Writes the reply of an asynchronous call. */
 export interface Writer {
-  write(reply: Reply | undefined, call: RunningCall): string | undefined;
-}
-
-/** What all calls of a server share. */
-export interface CallSettings {
-  readonly log: Log;
-  readonly running: ServerRunning;
-  /** Timeout of a call, whatever its caller asks for. */
-  readonly timeoutMs: number | undefined;
-  readonly watch?: Watches | undefined;
-  /** Defaults to the types that every peer knows. */
-  readonly values?: ValueCodec | undefined;
+  /** A promise if its bytes have to be read first; it resolves with the reply that has them, and never rejects. */
+  write(reply: Reply | undefined, call: RunningCall): string | undefined | Promise<Reply>;
 }
 
 const builtInValues = new ValueCodec();
@@ -81,6 +74,14 @@ export class IncomingCall implements CallContext {
 
   get watch(): Watches | undefined {
     return this.settings.watch;
+  }
+
+  get limits(): Limits {
+    return this.settings.limits;
+  }
+
+  get attachments(): Attachments | undefined {
+    return this.origin.attachments?.(this.request.id);
   }
 
   get values(): ValueCodec {
@@ -291,13 +292,22 @@ export class RunningCall implements TimedCall {
 
   /** The handler is done. */
   settle(reply: Reply | undefined): void {
+    const isEnded = this.ended !== undefined;
+    if (isEnded) discardBytes(reply, this.context.request, this.context.values);
+    const written = isEnded ? undefined : this.writer?.write(reply, this);
+    if (written instanceof Promise) {
+      void written.then((whole) => this.settle(whole));
+      return;
+    }
     this.context.done(this);
-    if (this.ended === undefined) this.#answer(reply);
+    if (!isEnded && this.writer !== undefined) this.resolve?.(written);
     this.writer = undefined;
   }
 
-  #answer(reply: Reply | undefined): void {
-    if (this.writer !== undefined) this.resolve?.(this.writer.write(reply, this));
+  /** Answers with an error, before the handler is done. */
+  #fail(error: ErrorObject): void {
+    if (this.writer !== undefined)
+      this.resolve?.(this.writer.write(failure(error), this) as string);
   }
 
   get signal(): AbortSignal {
@@ -311,7 +321,7 @@ export class RunningCall implements TimedCall {
   end(error: ErrorObject): void {
     if (this.ended !== undefined) return;
     this.ended = error;
-    this.#answer(failure(error));
+    this.#fail(error);
     this.controller?.abort(reasonOf(error));
     this.onEnded?.();
   }

@@ -2,7 +2,8 @@ import { definitionOf, isGeneratorFunction } from "../openrpc/function-notes.ts"
 import { argumentsByName, parameterNames } from "../openrpc/parameter-names.ts";
 import { type AccessRule, satisfies } from "../protocol/access.ts";
 import type { Context } from "../protocol/context.ts";
-import { invalidParams, methodNotFound, type Undisclosed } from "../protocol/errors.ts";
+import type { MethodLimits } from "../protocol/contract.ts";
+import { invalidParams, methodNotFound, RpcError, type Undisclosed } from "../protocol/errors.ts";
 import type { Handle } from "../protocol/handle.ts";
 import { caught, LaterReply } from "../protocol/handler-reply.ts";
 import {
@@ -16,8 +17,10 @@ import {
   type Reply,
   type Request,
   success,
+  type TypedPaths,
 } from "../protocol/message.ts";
 import type { Schema } from "../protocol/standard-schema.ts";
+import { decodedParams } from "./decoded-params.ts";
 import { checkDefinition, checkProgress, errorMakers } from "./definition.ts";
 import { Method, type MethodHandler, type Methods, type StreamHandler } from "./method.ts";
 import { sendItems } from "./stream.ts";
@@ -132,6 +135,7 @@ export function createRouter(
   }
   const unknownMethod = failure(methodNotFound);
   const isGuarded = rules.size > 0;
+  const limits = limitsOf(table);
   return (request, context) => {
     const run = runs.get(request.method);
     if (run === undefined) return unknownMethod;
@@ -140,21 +144,44 @@ export function createRouter(
     if (ended !== undefined) return ended;
     return request.types === undefined || request.types === noTypes
       ? run(request.params, context)
-      : runTyped(run, request, context);
+      : runTyped(run, request, context, limits.get(request.method));
   };
 }
 
+function limitsOf(table: MethodTable): ReadonlyMap<string, MethodLimits> {
+  const limits = new Map<string, MethodLimits>();
+  for (const [name, { definition }] of table) {
+    if (definition.limits !== undefined) limits.set(name, definition.limits);
+  }
+  return limits;
+}
+
 /** Converts the rich values in the params first. */
-function runTyped(run: Run, { params, types }: Request, context: Context): MaybePromise<Reply> {
+function runTyped(
+  run: Run,
+  { params, types }: Request,
+  context: Context,
+  limits: MethodLimits | undefined,
+): MaybePromise<Reply> {
   const { incoming } = context;
   if (incoming === undefined) return run(params, context);
-  let values: Params | undefined;
   try {
-    values = incoming.values.decode(params, types) as Params | undefined;
+    const decoded = decodedParams(params, types as TypedPaths, incoming, limits);
+    return decoded instanceof Promise
+      ? decoded.then(
+          (values) => endedBefore(context) ?? run(values, context),
+          (thrown) => refusedParams(thrown),
+        )
+      : run(decoded, context);
   } catch (thrown) {
-    return failure(invalidParams((thrown as TypeError).message));
+    return refusedParams(thrown);
   }
-  return run(values, context);
+}
+
+function refusedParams(thrown: unknown): Reply {
+  return failure(
+    thrown instanceof RpcError ? thrown : invalidParams((thrown as TypeError).message),
+  );
 }
 
 /**

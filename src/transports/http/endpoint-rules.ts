@@ -13,6 +13,7 @@ import {
   type RequestHead,
 } from "../../http/http-message.ts";
 import { isJsonType, type ReplyForm, replyForm } from "../../http/media-type.ts";
+import { boundaryOf } from "../../http/multipart-reader.ts";
 import {
   badRequest,
   busy,
@@ -23,6 +24,7 @@ import {
   refusal,
   refusedBy,
   streamGone,
+  unmarkedUpload,
   unsupportedType,
 } from "../../http/refusal.ts";
 import { type Recording, type ReplayOptions, ReplayStore } from "../../http/replay.ts";
@@ -67,6 +69,8 @@ export type Route =
   | { readonly kind: "refuse"; readonly refusal: Refusal }
   /** Its body is a payload. */
   | { readonly kind: "read" }
+  /** The first part of its body is a payload, and the others are read while its calls run. */
+  | { readonly kind: "parts"; readonly boundary: string }
   /** The call is in the URL. */
   | { readonly kind: "call"; readonly text: string; readonly known: boolean }
   /** It resumes a stream that another request began. */
@@ -84,6 +88,14 @@ const batchRefused = errorText("2.0", "null", invalidRequest("a stream is starte
 
 const readBody: Route = { kind: "read" };
 const refuseBusy: Route = { kind: "refuse", refusal: busy };
+
+/**
+ * Browsers send forms of other sites without asking first. Their Origin was checked; a header that no form has makes
+ * sure of it, also for browsers that send no Origin.
+ */
+function refuseUpload(head: RequestHead): Refusal | undefined {
+  return head.get("rpc-attachments") === undefined ? unmarkedUpload : undefined;
+}
 
 /** Decides what is done with requests for one service, on every platform. */
 export class EndpointRules {
@@ -129,9 +141,11 @@ export class EndpointRules {
     const refused = this.refuse(head);
     switch (head.method) {
       case "POST": {
-        const problem = refused ?? this.#refuseBody(head);
+        const boundary = boundaryOf(head.contentType);
+        const problem =
+          refused ?? (boundary === undefined ? this.#refuseBody(head) : refuseUpload(head));
         if (problem !== undefined) return { kind: "refuse", refusal: problem };
-        return readBody;
+        return boundary === undefined ? readBody : { kind: "parts", boundary };
       }
       case "OPTIONS":
         return { kind: "refuse", refusal: this.#preflight(head) };

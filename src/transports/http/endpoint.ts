@@ -8,6 +8,7 @@ import {
   badRequest,
   bodyConsumed,
   bufferedTooMuch,
+  malformedParts,
   type Refusal,
   replyHeaders,
   statusOf,
@@ -55,6 +56,7 @@ export class Endpoint implements ExchangeHost {
     const exchange = new Exchange(this, message);
     const route = this.rules.route(message.head, message.url);
     if (route.kind === "read") message.read(exchange);
+    else if (route.kind === "parts") message.inTurn(() => void exchange.readParts(route.boundary));
     else message.inTurn(() => this.#follow(exchange, route));
   }
 
@@ -68,6 +70,7 @@ export class Endpoint implements ExchangeHost {
   }
 
   refusalOf(fault: BodyFault): Refusal {
+    if (fault === "malformed") return malformedParts;
     if (fault === "unreadable") return badRequest;
     if (fault === "consumed") return bodyConsumed;
     return fault === "too-large" ? this.rules.tooLarge : bufferedTooMuch;
@@ -118,7 +121,7 @@ export class Endpoint implements ExchangeHost {
     for (const exchange of this.#open.list()) exchange.cutShort();
   }
 
-  #follow(exchange: Exchange, route: Exclude<Route, { kind: "read" }>): void {
+  #follow(exchange: Exchange, route: Exclude<Route, { kind: "read" | "parts" }>): void {
     switch (route.kind) {
       case "refuse":
         exchange.refuse(route.refusal, route.refusal === this.rules.tooLarge);

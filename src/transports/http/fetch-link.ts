@@ -14,6 +14,7 @@ import { EventStreamDecoder } from "../../http/event-stream.ts";
 import type { FetchLinkOptions } from "../../http/link-options.ts";
 import { type Exchange, exchangeLink } from "../../protocol/exchange.ts";
 import type { Link } from "../../protocol/link.ts";
+import type { Request } from "../../protocol/message.ts";
 import type { HttpSigner } from "../../protocol/seal.ts";
 import { fetchAddress, pageAddress } from "../../protocol/url.ts";
 
@@ -55,26 +56,40 @@ export function httpLink(url: string | URL, options: HttpLinkOptions = {}): Link
   const headers = new RequestHeaders(acceptEither, options.headers, credentials);
 
   const exchange: Exchange = async (text, payload) => {
+    const [request] = payload.requests;
+    const { attachments } = request as Request;
+    const upload =
+      attachments &&
+      (await (
+        await import("../../http/multipart-request.ts")
+      ).uploadOf(text, request as Request, attachments, payload, options.fetch));
     const base = baseUrl ?? pageAddress();
     const target = base ? new URL(address, base).href : address;
     const packed =
-      options.compress && text.length >= 1024
+      options.compress && text.length >= 1024 && !upload
         ? await (await import("../../http/compressed-request.ts")).gzipped(text)
         : undefined;
     const sent = packed ?? text;
-    const coding = packed && { "content-encoding": "gzip" };
+    const coding = upload?.headers ?? (packed && { "content-encoding": "gzip" });
     const own = await headers.signed(signer, target, sent, payload, coding);
     try {
-      const response = await send(target, {
+      const response = await (upload?.send ?? send)(target, {
         method: "POST",
         headers: own,
-        body: sent,
+        body: upload?.body ?? sent,
+        // Required for streams, and not in the types.
+        ...(upload && { duplex: "half" }),
         signal: payload.signal,
         // Following a redirect would send the call and its credentials to another server.
         redirect: "manual",
       });
+      const type = response.headers.get("content-type");
+      if (type?.startsWith("multipart/")) {
+        const { replyWithParts } = await import("../../http/multipart-request.ts");
+        return await replyWithParts(response.body, type, maxReplyBytes, payload);
+      }
       const chunks = chunksOf(response.body);
-      if (!isEventStream(response.headers.get("content-type"))) {
+      if (!isEventStream(type)) {
         const body = await readText(chunks, maxReplyBytes);
         const { status, headers } = response;
         if (status === 401 && credentials && !payload.refused) {
@@ -98,5 +113,7 @@ export function httpLink(url: string | URL, options: HttpLinkOptions = {}): Link
   return exchangeLink(exchange, {
     write: writeRequest,
     tap: options.tap,
+    // A signature covers a text.
+    carriesBytes: !signer,
   });
 }
