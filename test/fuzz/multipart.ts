@@ -68,7 +68,7 @@ function content(random: Random): string {
   while (!random.oneIn(4)) {
     text += random.oneIn(3) ? String.fromCharCode(random.below(256)) : random.pick(snippets);
   }
-  return text.replaceAll("--b", "-b");
+  return text.replaceAll("b", "c");
 }
 
 function bodyOf(parts: readonly string[]): string {
