@@ -20,15 +20,24 @@ const neverImported = [
   "axe-core",
   "conformance-2025",
   "conformance-2026",
+  "@langchain/core",
+  "@langchain/langgraph",
   "@modelcontextprotocol/core",
+  "@modelcontextprotocol/inspector-cli",
   "@modelcontextprotocol/server",
+  "@modelcontextprotocol/server-everything",
+  "@modelcontextprotocol/server-filesystem",
+  "@modelcontextprotocol/server-github",
+  "@modelcontextprotocol/server-memory",
+  "@modelcontextprotocol/server-sequential-thinking",
+  "mcp-server-commands",
   "typescript-language-server",
   "typescript",
   "@types/pg",
 ];
 
 /** Dependencies of this package too, and this package. */
-const knownHere = ["@opentelemetry/api", "callwire", "typescript"];
+const knownHere = ["@opentelemetry/api", "callwire", "typescript", "zod"];
 
 const config: KnipConfig = {
   workspaces: {
@@ -40,7 +49,7 @@ const config: KnipConfig = {
         "scripts/*.mjs",
         "test/types/**/*.test-d.ts",
         // A test starts it as a process of its own.
-        "test/a2a/peers/postgres-agent.ts",
+        "test/a2a/peers/working-process.ts",
       ],
       project: ["{src,test,examples}/**/*.ts", "scripts/*.mjs"],
     },

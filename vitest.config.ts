@@ -1,6 +1,7 @@
 import { configDefaults, defineConfig, type Plugin } from "vitest/config";
 import { entries, root } from "./test/entries.ts";
 import { isFull } from "./test/full.ts";
+import { testMs, waitMs } from "./test/limits.ts";
 
 /** What looks at the memory of its process, or listens to the whole of it, has one of its own. */
 const apart = [
@@ -66,10 +67,9 @@ export default defineConfig({
     pool: "forks",
     // More than a small machine has cores: many tests wait for processes, elections and time-outs.
     maxWorkers: 3,
-    // What is waited for may take long on a busy machine; only what never comes reaches these limits.
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
-    expect: { poll: { timeout: 50_000, interval: 10 } },
+    testTimeout: testMs,
+    hookTimeout: testMs,
+    expect: { poll: { timeout: waitMs, interval: 10 } },
     coverage: {
       provider: "v8",
       include: ["src/**/*.ts"],

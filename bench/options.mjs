@@ -15,6 +15,8 @@ export const suiteNames = [
   "values",
   "observability",
   "mcp-http",
+  "mcp-list",
+  "mcp-gateway",
   "mcp-stdio",
   "lsp-stdio",
   "mcp-client",

@@ -79,6 +79,7 @@ function newest(path) {
   if (stats === undefined) return 0;
   if (!stats.isDirectory()) return stats.mtimeMs;
   const entries = readdirSync(path).filter((name) => name !== "node_modules");
-  // The folder's own time tells of files that were deleted.
-  return Math.max(stats.mtimeMs, ...entries.map((name) => newest(join(path, name))));
+  // The folder's own time tells of files that were deleted; in a package, also of npm's installs.
+  const own = entries.includes("package.json") ? 0 : stats.mtimeMs;
+  return Math.max(own, ...entries.map((name) => newest(join(path, name))));
 }

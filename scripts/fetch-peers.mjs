@@ -89,6 +89,8 @@ const services = [
     },
   },
   program("golang-go", "go"),
+  program("python3", "python3"),
+  program("mypy", "mypy"),
   program("iproute2", "ip"),
   {
     name: "pylsp-jsonrpc",
@@ -108,6 +110,10 @@ const services = [
 const found = new Map();
 /** Why something is not there, by its name. @type {Map<string, string>} */
 const missing = new Map();
+/** How npm names a registry that does not answer at all. */
+const unreachable = /\b(EAI_AGAIN|ENOTFOUND|ECONNREFUSED|ENETUNREACH|EHOSTUNREACH)\b/;
+/** Aborted when one install finds that no registry answers, since the others would take minutes to find out. */
+const offline = new AbortController();
 
 await look(services);
 const wanted = services.filter(({ name }) => !found.has(name));
@@ -183,27 +189,35 @@ async function installFolder(folder) {
     return;
   }
   const names = own.map(({ name }) => name).join(", ");
-  const failure = await timed(`${names} from the npm registry`, () =>
-    run(
-      "npm",
-      ["ci", "--no-audit", "--no-fund", "--loglevel=error", ...patience],
-      join(root, folder),
-    ),
-  );
-  if (failure === undefined) {
-    const modules = join(root, folder, "node_modules");
-    // Lets the programs in the folder import the package by its name.
-    const target = process.platform === "win32" ? root : relative(modules, root);
-    const link = join(modules, "callwire");
-    if (!existsSync(link)) symlinkSync(target, link, "junction");
-    writeFileSync(join(modules, ".stamp"), lockOf(folder));
-  }
-  for (const { name } of own) {
-    missing.set(
-      name,
-      failure ?? "the npm registry could not be reached, or has no package for this machine",
-    );
-  }
+  const failure = await timed(`${names} from the npm registry`, async () => {
+    const failed = await npmInstall(join(root, folder));
+    if (failed !== undefined) return failed;
+    complete(folder);
+    // npm is content without the binaries of the runtimes, which are optional dependencies.
+    const isThere = await Promise.all(own.map(({ find }) => find()));
+    const isWhole = isThere.every((path) => path !== undefined);
+    return isWhole ? undefined : "the npm registry has no package for this machine, or is away";
+  });
+  for (const { name } of own) if (failure !== undefined) missing.set(name, failure);
+}
+
+/** @param {string} folder */
+async function npmInstall(folder) {
+  const args = ["ci", "--no-audit", "--no-fund", "--loglevel=error", ...patience];
+  const failure = await run("npm", args, folder, offline.signal);
+  const [code] = unreachable.exec(failure ?? "") ?? [];
+  if (code !== undefined) offline.abort(`the npm registry cannot be reached: ${code}`);
+  return failure === undefined ? undefined : (offline.signal.reason ?? failure);
+}
+
+/** Lets the programs in a folder import the package by its name, and notes what was installed. @param {string} folder */
+function complete(folder) {
+  const modules = join(root, folder, "node_modules");
+  mkdirSync(modules, { recursive: true });
+  const target = process.platform === "win32" ? root : relative(modules, root);
+  const link = join(modules, "callwire");
+  if (!existsSync(link)) symlinkSync(target, link, "junction");
+  writeFileSync(join(modules, ".stamp"), lockOf(folder));
 }
 
 /** @param {string[]} packages */
@@ -250,11 +264,16 @@ async function timed(what, work) {
  * Resolves with what went wrong, if anything did.
  * @param {string} command
  * @param {string[]} args
+ * @param {string} [cwd]
+ * @param {AbortSignal} [signal]
  * @returns {Promise<string | undefined>}
  */
-function run(command, args, cwd = root) {
+function run(command, args, cwd = root, signal = undefined) {
   const child = spawn(command, args, {
     cwd,
+    signal,
+    // npm ends its retries before it heeds SIGTERM.
+    killSignal: "SIGKILL",
     stdio: ["ignore", "pipe", "pipe"],
     env: { ...process.env, DEBIAN_FRONTEND: "noninteractive" },
     shell: process.platform === "win32",

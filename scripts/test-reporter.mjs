@@ -27,7 +27,7 @@ export default class TestReporter {
   #skipped = 0;
   /** @type {string[]} */
   #failures = [];
-  /** How many tests of a suite were skipped; its title gives the reason. @type {Map<string, number>} */
+  /** How many tests of a suite were skipped; its title, or the note of a test, gives the reason. @type {Map<string, number>} */
   #leftOut = new Map();
   /** When each file that runs was started. @type {Map<string, number>} */
   #running = new Map();
@@ -55,8 +55,12 @@ export default class TestReporter {
     else if (state === "failed") this.#fail(`${fileOf(test.module)} > ${test.fullName}`, errors);
     else {
       this.#skipped++;
+      const { note } = /** @type {{ note?: string }} */ (test.result());
       const [suite = test.name] = test.fullName.split(" > ");
-      this.#leftOut.set(suite, (this.#leftOut.get(suite) ?? 0) + 1);
+      // A suite that was skipped as a whole says why in its title; other tests are listed one by one.
+      const isWhole = note === undefined && /\[without |\(needs |SKIPPED/.test(suite);
+      const title = isWhole ? suite : `${test.fullName}${note === undefined ? "" : ` [${note}]`}`;
+      this.#leftOut.set(title, (this.#leftOut.get(title) ?? 0) + 1);
     }
   }
 
@@ -83,7 +87,15 @@ export default class TestReporter {
     clearInterval(this.#timer);
     this.#showProgress();
     if (process.stdout.isTTY) process.stdout.write("\n");
+    const cutOff = [...this.#running.keys()];
+    for (const file of cutOff) {
+      this.#fail(file, [
+        { name: "Error", message: "the process that ran this file ended before its tests did" },
+      ]);
+    }
     for (const error of unhandled) {
+      // The files above say it with their names.
+      if (cutOff.length > 0 && /Worker (exited|forks)/.test(error.message)) continue;
       const { VITEST_TEST_PATH: file, VITEST_TEST_NAME: test } = /** @type {any} */ (error);
       const place = file === undefined ? "outside of any test" : relative(root, file);
       this.#fail(test === undefined ? place : `${place}, during or after "${test}"`, [error]);
@@ -137,17 +149,33 @@ function fileOf(module) {
 /**
  * What went wrong, and where in our own files.
  * @param {import("vitest/node").SerializedError} error
+ * @returns {string}
  */
 function inWords(error) {
   const { name, message, diff, stack = "", stacks, cause } = /** @type {any} */ (error);
-  const lines = [stripVTControlCharacters(`${name ?? "Error"}: ${message}`)];
+  // What `await using` throws when the test failed and so did its clean-up.
+  const { error: late, suppressed } = /** @type {any} */ (error);
+  if (name === "SuppressedError") return `${inWords(suppressed)}\nand then ${inWords(late)}`;
+  const lines = [stripVTControlCharacters(`${name ?? "Error"}: ${withoutAdvice(message)}`)];
   if (diff !== undefined) lines.push(stripVTControlCharacters(diff));
-  const own = stacks?.map(
-    (/** @type {any} */ { file, line }) => `    at ${relative(root, file)}:${line}`,
-  );
+  const own = stacks
+    ?.map((/** @type {any} */ { file, line }) => `    at ${relative(root, file)}:${line}`)
+    .filter((/** @type {string} */ line) => !line.includes("node_modules"));
   lines.push(...(own ?? ownLines(stack)).slice(0, 6));
   if (cause !== undefined) lines.push(`caused by ${inWords(cause)}`);
   return lines.join("\n");
+}
+
+/**
+ * Says what a time limit means; Vitest advises to raise it instead, which hides what never came.
+ * @param {unknown} message
+ */
+function withoutAdvice(message) {
+  return String(message).replace(
+    /^(Test|Hook) timed out in (\d+)ms\.[\s\S]*/,
+    (_, what, ms) =>
+      `the ${what === "Test" ? "test" : "hook"} reached its limit of ${ms / 1000} s, and what it waited for had not happened`,
+  );
 }
 
 /**

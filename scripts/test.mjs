@@ -17,7 +17,7 @@ const { values: flags } = parseArgs({ options: { full: { type: "boolean", defaul
  */
 
 /** The packages that tests with peers import, by the names in scripts/fetch-peers.mjs. */
-const peers = ["playwright", "npm peers", "mcp peers", "tracing example"];
+const peers = ["playwright", "npm peers", "mcp peers", "a2a peers", "tracing example"];
 
 /**
  * The steps of a group run at the same time. What a step prints is shown if it fails, or at once if it is live.
@@ -123,6 +123,8 @@ function summarize() {
   for (const [suite, count] of tests.leftOut) console.log(`skipped ${count} of: ${suite}`);
   // A run that broke outside any test has no failed test to count, so it counts as one.
   const broken = results.some(({ name, passed }) => name === "tests" && !passed);
+  if (broken && tests.failed === 0)
+    console.log("FAILED tests: the run broke off, and its last output is above");
   const failed = failedChecks.length + Math.max(tests.failed, broken ? 1 : 0);
   const passed = results.filter((result) => result.name !== "tests" && result.passed).length;
   const skipped = tests.skipped > 0 ? `, ${tests.skipped} skipped` : "";

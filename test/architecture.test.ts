@@ -21,11 +21,14 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   streams: ["protocol", "connection"],
   // What all that speaks HTTP shares: JSON-RPC, server-sent events and MCP, on Node and on `fetch`.
   http: ["protocol", "framing", "streams"],
-  "transports/*": ["protocol", "framing", "http", "connection", "streams"],
+  // Long-running work and its stores, for all protocols that have tasks.
+  work: ["protocol"],
+  // NATS stores work in its buckets.
+  "transports/*": ["protocol", "framing", "http", "connection", "streams", "work"],
   // Servers of Node's own, which close as those of transports do.
   serve: [...wires, "streams"],
-  mcp: [...wires, ...features],
-  a2a: [...wires, ...features],
+  mcp: [...wires, ...features, "work"],
+  a2a: [...wires, ...features, "work"],
   lsp: [...wires, "client"],
   testing: [...wires, ...features],
   // Options for a library of others, from a client.
@@ -78,11 +81,14 @@ const calendarTime: Readonly<Record<string, string>> = {
   "src/a2a/agent-tasks.ts": "dates a task",
   "src/a2a/card-handler.ts": "dates the card",
   "src/a2a/task-run.ts": "dates a task",
-  "src/mcp/client/server-requests.ts": "dates a task",
   "src/mcp/client/oauth/oauth.ts": "compares with expiresAt of a token, which outlives the process",
   "src/mcp/client/oauth/tokens.ts": "tells when a token expires, which outlives the process",
+  "src/mcp/server/http/shared-sessions.ts": "is stored, for processes on several machines",
   "src/mcp/server/request-state.ts": "dates a state that another process may get back",
   "src/mcp/server/tasks.ts": "dates a task",
+  "src/mcp/task-table.ts": "dates a task",
+  "src/transports/nats/kv/work.ts": "tells when a record expires, which outlives the process",
+  "src/work/work-table.ts": "compares with leases that other processes have stored",
   "src/cli/commands/keys.ts": "compares with a date that was typed in",
   "src/cli/commands/replay.ts": "tells which dates in an answer are those of now",
   "src/cli/recording/recorder.ts": "dates a recorded message",
@@ -283,6 +289,24 @@ function portableFiles(): string[] {
   const { files } = JSON.parse(config) as { files: string[] };
   return [...reachedFrom(files.map((file) => posix.normalize(file)))];
 }
+
+test.each([
+  ["test/browser", "playwright"],
+  ["test/interop", "npm peers"],
+  ["test/mcp/peers", "mcp peers"],
+  ["test/a2a/peers", "a2a peers"],
+])("a test that imports the packages of %s is skipped without them", (folder, service) => {
+  const manifest = JSON.parse(readFileSync(join(root, folder, "package.json"), "utf8"));
+  const packages = Object.keys({ ...manifest.dependencies, ...manifest.devDependencies });
+  const undeclared = filesIn(folder, /\.test\.ts$/).filter((file) => {
+    const text = readFileSync(join(root, file), "utf8");
+    const imports = importsOf(text).filter(({ typeOnly }) => !typeOnly);
+    const isPeer = ({ specifier }: Import) =>
+      packages.some((name) => `${specifier}/`.startsWith(`${name}/`));
+    return imports.some(isPeer) && !text.includes(`"${service}"`);
+  });
+  expect(undeclared).toEqual([]);
+});
 
 test("no source file is longer than 350 lines, unless it is generated", () => {
   const long = [...sources]

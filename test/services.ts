@@ -13,6 +13,10 @@ const table: Readonly<Record<string, Found>> = existsSync(file)
 
 /** What is no file but a right, found out when it is asked for. */
 const rights: Readonly<Record<string, () => Found>> = {
+  bash: () => {
+    const { stdout } = spawnSync("sh", ["-c", "command -v bash"], { encoding: "utf8" });
+    return stdout === "" ? { missing: "it is not on the PATH" } : { path: stdout.trim() };
+  },
   "network namespaces": () => {
     const ip = table.iproute2;
     if (ip === undefined || "missing" in ip) return { missing: "they need iproute2" };

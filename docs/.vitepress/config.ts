@@ -13,6 +13,7 @@ export default defineConfig({
   ignoreDeadLinks: "localhostLinks",
   srcExclude: ["node_modules/**"],
   markdown: {
+    languageAlias: { conf: "nginx" },
     config: (markdown) => {
       mermaidFences(markdown);
       repositoryLinks(markdown);
@@ -88,6 +89,7 @@ export default defineConfig({
           { text: "Workers on NATS", link: "/nats" },
           { text: "Durable notifications", link: "/nats-durable" },
           { text: "Shared state", link: "/nats-state" },
+          { text: "Long-running work", link: "/work" },
         ],
       },
       {

@@ -7,6 +7,8 @@ import type { HostOptions } from "../protocol/host.ts";
 import { limitOf } from "../protocol/limits.ts";
 import type { Methods } from "../server/method.ts";
 import { Server } from "../server/server.ts";
+import { MemoryWorkStore } from "../work/memory-store.ts";
+import type { WorkStore } from "../work/work-store.ts";
 import { AgentTasks } from "./agent-tasks.ts";
 import { canonicalCard } from "./canonical-card.ts";
 import {
@@ -18,12 +20,10 @@ import {
 } from "./card.ts";
 import { a2aError } from "./errors.ts";
 import type { Execute } from "./executor.ts";
-import { MemoryTaskStore } from "./memory-task-store.ts";
 import { methodsExecutor, skillsOf } from "./method-skills.ts";
 import { methodsOf } from "./methods.ts";
 import { Operations } from "./operations.ts";
 import { PushSender, type Webhooks } from "./push-sender.ts";
-import type { TaskStore } from "./task-store.ts";
 
 export interface A2aAgentOptions extends Omit<HostOptions, "versions" | "nullParams" | "profile"> {
   /** Who the agent is and what it can do. */
@@ -32,8 +32,8 @@ export interface A2aAgentOptions extends Omit<HostOptions, "versions" | "nullPar
   readonly execute: Execute;
   /** Middleware around every call, such as `authenticate`. @default none */
   readonly use?: readonly Middleware[];
-  /** Where tasks are kept. @default a `MemoryTaskStore` */
-  readonly store?: TaskStore;
+  /** Where tasks are stored. Agents that are not one fleet need stores of their own. @default a `MemoryWorkStore` */
+  readonly store?: WorkStore;
   /** Sends events to the webhooks of clients: `webhooks()` of `callwire/a2a/node`. @default not supported */
   readonly push?: Webhooks;
   /** The extended card, for authenticated callers; it may differ between them. @default none */
@@ -63,7 +63,6 @@ export class A2aAgent extends Server {
       throw new TypeError('"execute" must be a function that answers a message');
     const clock = options.clock ?? systemClock;
     const log = options.log ?? consoleLog;
-    const tasksStore = store ?? new MemoryTaskStore({ clock });
     const sender = push && new PushSender(push, clock, log);
     const card = cardOf(description, {
       push: push !== undefined,
@@ -71,7 +70,7 @@ export class A2aAgent extends Server {
     });
     const tasks = new AgentTasks({
       execute,
-      store: tasksStore,
+      store: store ?? new MemoryWorkStore({ clock }),
       clock,
       log,
       maxRunning: limitOf("maxAgents", options.maxAgents, 1_000),
@@ -79,7 +78,6 @@ export class A2aAgent extends Server {
     });
     const operations = new Operations({
       tasks,
-      store: tasksStore,
       card,
       push: sender,
       extendedCard:

@@ -1,4 +1,4 @@
-import { ErrorCode, RpcError, serverBusy } from "../protocol/errors.ts";
+import { ErrorCode, RpcError } from "../protocol/errors.ts";
 
 /** The errors of A2A, with their codes. */
 export const A2aErrorCode = {
@@ -54,9 +54,4 @@ export function invalidField(field: string, description: string): RpcError {
 
 export function taskNotFound(id: string): RpcError {
   return a2aError("TaskNotFound", "There is no such task", { taskId: id });
-}
-
-/** The agent, or its store, is full; the client may try later. */
-export function agentBusy(): RpcError {
-  return new RpcError(serverBusy.code, serverBusy.message, serverBusy.data, serverBusy);
 }

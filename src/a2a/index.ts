@@ -1,4 +1,4 @@
-/** Agent2Agent (A2A): methods and functions as agents, and a client for the agents of others. @module callwire/a2a */
+/** Agent2Agent (A2A): methods and functions as agents, and a client for other agents. @module callwire/a2a */
 export { type A2aAgent, type A2aAgentOptions, a2aAgent } from "./a2a-agent.ts";
 export type { AgentState, AgentUpdate, Content } from "./agent-update.ts";
 export type {
@@ -21,7 +21,6 @@ export {
 export { A2aErrorCode, type A2aErrorName, a2aError } from "./errors.ts";
 export type { AgentTask, Execute, IncomingMessage } from "./executor.ts";
 export { type A2aHandlerOptions, a2aHandler } from "./fetch-handler.ts";
-export { MemoryTaskStore, type MemoryTaskStoreOptions } from "./memory-task-store.ts";
 export type {
   Artifact,
   ArtifactUpdate,
@@ -40,4 +39,3 @@ export type {
   TaskStatus,
 } from "./model.ts";
 export type { Webhooks } from "./push-sender.ts";
-export type { TaskPage, TaskQuery, TaskRecord, TaskStore } from "./task-store.ts";

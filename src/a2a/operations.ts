@@ -15,11 +15,10 @@ import type {
 } from "./model.ts";
 import type { PushReference, TaskReference } from "./params-check.ts";
 import type { PushSender } from "./push-sender.ts";
-import type { TaskStore } from "./task-store.ts";
+import { type TaskRecord, withPush } from "./task-record.ts";
 
 export interface OperationSettings {
   readonly tasks: AgentTasks;
-  readonly store: TaskStore;
   readonly card: Omit<AgentCard, "supportedInterfaces">;
   readonly push: PushSender | undefined;
   /** The extended card, for authenticated callers. */
@@ -45,6 +44,7 @@ export class Operations {
     const push = await this.#accept(params, call);
     const { historyLength, returnImmediately = false } = params.configuration ?? {};
     const run = await tasks.start(params, call, push);
+    const { work } = run;
     if (returnImmediately) await run.begin();
     else {
       const settled = run.outcome.then(
@@ -52,10 +52,10 @@ export class Operations {
         () => {},
       );
       await settledOrTimeout(tasks.clock, blockMs, settled);
-      if (!run.isOver) await run.begin();
+      if (!work.isOver) await run.begin();
     }
     const result: SendResult =
-      run.record !== undefined && !run.isOver ? { task: run.record.task } : await run.outcome;
+      run.task !== undefined && !work.isOver ? { task: run.task } : await run.outcome;
     return "task" in result ? { task: withHistory(result.task, historyLength) } : result;
   }
 
@@ -75,8 +75,8 @@ export class Operations {
   }
 
   async get({ id, historyLength, tenant }: TaskReference, call: Context): Promise<Task> {
-    const { task } = await this.#settings.tasks.find(id, ownerOf(call, tenant));
-    return withHistory(task, historyLength);
+    const { body } = await this.#settings.tasks.find(id, ownerOf(call, tenant));
+    return withHistory(body.task, historyLength);
   }
 
   cancel({ id, tenant }: TaskReference, call: Context): Promise<Task> {
@@ -93,9 +93,9 @@ export class Operations {
     } = params;
     const state =
       (params.status as string) === "TASK_STATE_UNSPECIFIED" ? undefined : params.status;
-    const { records, total } = await this.#settings.store.list({
+    const { records, total } = await this.#settings.tasks.list({
       owner: ownerOf(call, params.tenant),
-      contextId: contextId === "" ? undefined : contextId,
+      group: contextId === "" ? undefined : contextId,
       state,
       changedSince:
         statusTimestampAfter === undefined ? undefined : Date.parse(statusTimestampAfter),
@@ -105,13 +105,13 @@ export class Operations {
     const page = records.slice(0, pageSize);
     const last = records.length > pageSize ? page.at(-1) : undefined;
     return {
-      tasks: page.map(({ task }) => {
+      tasks: page.map(({ body: { task } }) => {
         const { artifacts, ...rest } = withHistory(task, historyLength);
         return params.includeArtifacts === true && artifacts !== undefined
           ? { ...rest, artifacts }
           : rest;
       }),
-      nextPageToken: last === undefined ? "" : btoa(`${last.changedAt} ${last.task.id}`),
+      nextPageToken: last === undefined ? "" : btoa(`${last.changedAt} ${last.id}`),
       pageSize,
       totalSize: total,
     };
@@ -124,13 +124,13 @@ export class Operations {
     const { tasks } = this.#settings;
     const config = await this.#pushConfig(given, given.taskId);
     await tasks.change(config.taskId, ownerOf(call, given.tenant), (record) => {
-      const push = [...record.push.filter(({ id }) => id !== config.id), config];
+      const push = [...record.body.push.filter(({ id }) => id !== config.id), config];
       if (push.length > maxPushConfigs)
         throw a2aError(
           "UnsupportedOperation",
           `A task can have ${maxPushConfigs} webhooks at most`,
         );
-      return { record: { ...record, push, version: record.version + 1 } };
+      return { record: nextWithPush(record, push) };
     });
     return config;
   }
@@ -155,8 +155,8 @@ export class Operations {
     const { push } = await this.#pushed(taskId, tenant, call);
     if (push.some((each) => each.id === id)) {
       await this.#settings.tasks.change(taskId, ownerOf(call, tenant), (record) => {
-        const rest = record.push.filter((each) => each.id !== id);
-        return { record: { ...record, push: rest, version: record.version + 1 } };
+        const rest = record.body.push.filter((each) => each.id !== id);
+        return { record: nextWithPush(record, rest) };
       });
     }
     return {};
@@ -200,7 +200,7 @@ export class Operations {
     call: Context,
   ): Promise<{ readonly push: readonly PushConfig[] }> {
     this.#needPush();
-    return this.#settings.tasks.find(taskId, ownerOf(call, tenant));
+    return (await this.#settings.tasks.find(taskId, ownerOf(call, tenant))).body;
   }
 
   #needPush(): PushSender {
@@ -237,6 +237,10 @@ function withHistory(task: Task, length: number | undefined): Task {
   if (length === undefined || task.history === undefined) return task;
   const { history, ...rest } = task;
   return length === 0 ? rest : { ...rest, history: history.slice(-length) };
+}
+
+function nextWithPush(record: TaskRecord, push: readonly PushConfig[]): TaskRecord {
+  return { ...withPush(record, push), version: record.version + 1 };
 }
 
 /** Where the next page begins, from the token of the page before. */

@@ -1,5 +1,8 @@
 import { RpcError, serverBusy } from "../protocol/errors.ts";
-import type { StreamResponse, Task } from "./model.ts";
+import type { WorkTable } from "../work/work-table.ts";
+import type { StreamResponse } from "./model.ts";
+import { changesBetween } from "./task-change.ts";
+import type { TaskBody, TaskRecord } from "./task-record.ts";
 
 /** Most events that wait for a subscriber; one that does not read must not fill memory. */
 const maxWaiting = 1_000;
@@ -7,47 +10,42 @@ const maxWaiting = 1_000;
 /** The events of one task for one subscriber, in order. A subscriber can leave at any time, even while it waits for an event. */
 export class Subscription implements AsyncIterableIterator<StreamResponse> {
   #waiting: StreamResponse[] = [];
-  /** The version of the task after the events so far. */
-  #version = 0;
-  /** Events that came before the task itself was read. */
-  #early: (readonly [version: number, event: StreamResponse])[] | undefined;
+  /** The task after the events so far. */
+  #last: TaskRecord | undefined;
+  /** Changes that came before the task itself was read. */
+  #early: (readonly [record: TaskRecord, event: StreamResponse | undefined])[] | undefined;
   #wake: (() => void) | undefined;
   #isOver = false;
   /** Thrown after the events that wait. */
   #failure: { readonly error: unknown } | undefined;
-  readonly #left: () => void;
+  readonly #leave: () => void;
 
   /** `early` says that it begins with the task, which is still to be read. */
-  constructor(left: () => void, early: boolean) {
-    this.#left = left;
+  constructor(tasks: WorkTable<TaskBody, StreamResponse>, id: string, early: boolean) {
     if (early) this.#early = [];
+    this.#leave = tasks.follow(id, undefined, (record, event) => {
+      if (record === undefined) this.end();
+      else if (this.#early === undefined) this.#take(record, event);
+      else this.#early.push([record, event]);
+    });
   }
 
   [Symbol.asyncIterator](): this {
     return this;
   }
 
-  get isOver(): boolean {
-    return this.#isOver;
-  }
-
-  /** Begins with the task as it is, and drops the events that led to it. */
-  startFrom(version: number, task: Task): this {
+  /** Begins with the task as it is, and drops the changes that led to it. */
+  startFrom(record: TaskRecord): this {
     const early = this.#early ?? [];
     this.#early = undefined;
-    this.push(version, { task });
-    for (const [later, event] of early) this.push(later, event);
+    this.#last = record;
+    this.push({ task: record.body.task });
+    for (const [later, event] of early) this.#take(later, event);
     return this;
   }
 
-  /** Adds the events that lead to a version of the task, unless it has them already. */
-  push(version: number, ...events: readonly StreamResponse[]): void {
-    if (this.#early !== undefined) {
-      for (const event of events) this.#early.push([version, event]);
-      return;
-    }
-    if (this.#isOver || version <= this.#version) return;
-    this.#version = version;
+  push(...events: readonly StreamResponse[]): void {
+    if (this.#isOver) return;
     this.#waiting.push(...events);
     if (this.#waiting.length > maxWaiting) {
       this.#waiting = [];
@@ -59,7 +57,7 @@ export class Subscription implements AsyncIterableIterator<StreamResponse> {
   /** No more events follow those that wait. */
   end(): void {
     this.#isOver = true;
-    this.#left();
+    this.#leave();
     this.#wake?.();
   }
 
@@ -86,36 +84,16 @@ export class Subscription implements AsyncIterableIterator<StreamResponse> {
     this.end();
     return { done: true, value: undefined };
   }
-}
 
-/** The subscribers of the tasks that change in this process. */
-export class Subscriptions {
-  readonly #byTask = new Map<string, Set<Subscription>>();
-
-  /** `early` says that the subscription begins with the task, which is still to be read. */
-  add(taskId: string, early = false): Subscription {
-    const left = (): void => {
-      const others = this.#byTask.get(taskId);
-      others?.delete(subscription);
-      if (others?.size === 0) this.#byTask.delete(taskId);
-    };
-    const subscription = new Subscription(left, early);
-    const others = this.#byTask.get(taskId) ?? new Set();
-    this.#byTask.set(taskId, others.add(subscription));
-    return subscription;
-  }
-
-  publish(taskId: string, version: number, event: StreamResponse): void {
-    for (const subscription of this.#byTask.get(taskId) ?? []) subscription.push(version, event);
-  }
-
-  /** Ends all subscriptions of a task. */
-  end(taskId: string): void {
-    for (const subscription of [...(this.#byTask.get(taskId) ?? [])]) subscription.end();
-  }
-
-  /** Ends all subscriptions, when the agent shuts down. */
-  endAll(): void {
-    for (const taskId of [...this.#byTask.keys()]) this.end(taskId);
+  /** Adds what has happened, with the event or as the difference; ends when the agent stops working. */
+  #take(record: TaskRecord, event: StreamResponse | undefined): void {
+    const last = this.#last;
+    if (last !== undefined && record.version <= last.version) return;
+    this.#last = record;
+    const { task } = record.body;
+    const missed = last === undefined ? [{ task }] : changesBetween(last.body.task, task);
+    const events = event === undefined ? missed : [event];
+    this.push(...events);
+    if (events.length > 0 && record.phase !== "active") this.end();
   }
 }

@@ -82,7 +82,8 @@ function rowsOf(mounts: readonly [Mount, ...Mount[]], wires: Wires, isStdio: boo
     for (const page of wires.pages) rows.push([titleOf(page), origin + page]);
     rows.push(["Health", `${origin}/healthz`, "and /readyz"]);
   }
-  for (const { wire, address } of sockets) rows.push([wire, address, `${framing} framing`]);
+  for (const { wire, address } of sockets)
+    rows.push([wire, address, wire === "NATS" ? "a worker of this subject" : `${framing} framing`]);
   if (isStdio) rows.push(["stdio", "standard input and output", `${framing} framing`]);
   return rows;
 }

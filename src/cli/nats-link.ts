@@ -2,8 +2,9 @@ import { setImmediate } from "node:timers/promises";
 import type { NatsConnection, NodeConnectionOptions } from "@nats-io/transport-node";
 import { type Link, WireError } from "callwire";
 import type { NatsLinkOptions } from "callwire/nats";
+import type { DurableLinkOptions } from "callwire/nats/jetstream";
 import { Failure, oneLine } from "./failure.ts";
-import { lazyLink } from "./lazy-link.ts";
+import { lazyLink, type OpenedLink } from "./lazy-link.ts";
 import { loginOf, type NatsAddress, parseNatsAddress, tlsOf } from "./nats-address.ts";
 
 export interface NatsUrlOptions extends Omit<NatsLinkOptions, "subject"> {
@@ -20,27 +21,47 @@ export async function natsLinkFromUrl(url: string, options: NatsUrlOptions): Pro
   return lazyLink(async () => {
     const { natsLink } = await import("callwire/nats");
     const connection = await connectTo(address, reconnect);
-    let link: Link;
-    try {
-      link = natsLink(connection, { ...own, subject: address.subject });
-    } catch (error) {
-      // Otherwise the connection would stay open.
-      await connection.close();
-      throw error;
-    }
-    return {
-      send: (request, outgoing) => link.send(request, outgoing),
-      sendBatch: (requests, outgoing) => link.sendBatch(requests, outgoing),
-      // The connection reconnects by itself, unless nats-server rejects it twice.
-      over: connection.closed(),
-      async close() {
-        await link.close();
-        // On close the NATS client removes its socket listeners; a late write error would then end the process.
-        await setImmediate();
-        await connection.close();
-      },
-    };
+    return owning(connection, () => natsLink(connection, { ...own, subject: address.subject }));
   });
+}
+
+/** Stores notifications in the durable queue at a NATS address. */
+export async function durableLinkFromUrl(
+  url: string,
+  options: Omit<DurableLinkOptions, "subject">,
+): Promise<OpenedLink> {
+  const address = parseNatsAddress(url);
+  const { durableLink } = await import("callwire/nats/jetstream").catch((cause: unknown) => {
+    throw new Failure("durable queues need a package: npm install @nats-io/jetstream", { cause });
+  });
+  const connection = await connectTo(address, true);
+  return owning(connection, () =>
+    durableLink(connection, { ...options, subject: address.subject }),
+  );
+}
+
+/** A link that closes its connection. */
+async function owning(connection: NatsConnection, make: () => Link): Promise<OpenedLink> {
+  let link: Link;
+  try {
+    link = make();
+  } catch (error) {
+    // Otherwise the connection would stay open.
+    await connection.close();
+    throw error;
+  }
+  return {
+    send: (request, outgoing) => link.send(request, outgoing),
+    sendBatch: (requests, outgoing) => link.sendBatch(requests, outgoing),
+    // The connection reconnects by itself, unless nats-server rejects it twice.
+    over: connection.closed(),
+    async close() {
+      await link.close();
+      // On close the NATS client removes its socket listeners; a late write error would then end the process.
+      await setImmediate();
+      await connection.close();
+    },
+  };
 }
 
 /** Limit for connecting to one server; the default of the NATS client is 20 s. */

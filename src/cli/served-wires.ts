@@ -35,6 +35,7 @@ export const wireOptions = {
   }),
   tcp: option("number", "also serve on this TCP port"),
   unix: option("path", "also serve on this unix socket"),
+  nats: option("url", "also serve on NATS: nats://host:port/subject", { env: "CALLWIRE_NATS" }),
   stdio: flag("serve on stdin and stdout; add --port for HTTP"),
   ...framingOption,
 } as const satisfies Options;
@@ -143,6 +144,10 @@ export async function openWires(
   if (path !== undefined) {
     await opened(`the socket ${path}`, "--unix", () => serveSocket(server, { path, framing }));
     sockets.push({ wire: "unix socket", address: path });
+  }
+  if (flags.nats !== undefined) {
+    const { serveNatsUrl } = await import("./nats-serving.ts");
+    sockets.push({ wire: "NATS", address: await serveNatsUrl(server, flags.nats) });
   }
   const origin =
     stdio === undefined || flags.port !== undefined

@@ -96,7 +96,7 @@ function errorsOf(error: unknown): (Error & { readonly code?: unknown })[] {
 
 async function withoutTls(url: string, cause: unknown): Promise<Failure> {
   const plain = url.replace(/^(http|ws)s:/, "$1:").replace(/^tls:/, "tcp:");
-  // Without the headers: credentials must not be sent in plain text to whoever intercepts TLS.
+  // Without the headers: credentials must not be sent in plain text to an attacker who blocks TLS.
   const isHttp =
     /^(http|ws):/.test(plain) && (await probe(plain.replace(/^ws/, "http"), {})) !== undefined;
   const what = isHttp ? "the port serves plain HTTP" : "the port does not use TLS";

@@ -147,7 +147,11 @@ export class GatheredCalls {
 
 /** A payload has one set of headers, and its replies come after its last call, which a stream may delay for ever. */
 function mayShare(a: Outgoing, b: Outgoing | undefined): boolean {
-  return b !== undefined && a.headers === b.headers && !a.read && !b.read;
+  return b !== undefined && a.headers === b.headers && !travelsAlone(a) && !travelsAlone(b);
+}
+
+function travelsAlone({ read, upload }: Outgoing): boolean {
+  return !!(read || upload);
 }
 
 function sendPayload(link: Link, entries: readonly Entry[], unasked: boolean): void {
@@ -155,7 +159,7 @@ function sendPayload(link: Link, entries: readonly Entry[], unasked: boolean): v
   const outgoing = entries.map((entry) => entry.outgoing);
   try {
     const replies =
-      unasked && entries.length === 1
+      entries.length === 1 && (unasked || outgoing[0]?.upload)
         ? [link.send(requests[0] as Request, outgoing[0] as Outgoing)]
         : link.sendBatch(requests, outgoing);
     entries.forEach((entry, i) => {

@@ -1,11 +1,10 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 
-import { type Clock, forever, systemClock, timeUntil } from "../protocol/clock.ts";
+import { type Clock, checkTimeout, forever, systemClock, timeUntil } from "../protocol/clock.ts";
 import { defaultTimeoutMs } from "../protocol/defaults.ts";
 import { WireError } from "../protocol/errors.ts";
 import { compose, type Handle, type Middleware } from "../protocol/handle.ts";
 import type { Values } from "../protocol/json-value.ts";
-import { checkTimeout } from "../protocol/limits.ts";
 import type { Link, LinkState, Outgoing } from "../protocol/link.ts";
 import { type Log, plainLog } from "../protocol/log.ts";
 import { nextId, type Params, type Request } from "../protocol/message.ts";
@@ -14,9 +13,14 @@ import { Running } from "../protocol/running.ts";
 import type { AnyValueType } from "../protocol/value-types.ts";
 import { BatchCollector, type BatchingOptions, batching } from "./batching.ts";
 import type { Api, StreamResult } from "./contract.ts";
-import { type Idempotent, isIdempotent } from "./idempotent.ts";
 import type { CallArguments, CallOf, ItemOf, Known, NameOf } from "./named-call.ts";
-import { type CallOptions, OutgoingCall } from "./outgoing-call.ts";
+import {
+  type AnyCallOptions,
+  type CallOptions,
+  type Idempotent,
+  isIdempotent,
+  OutgoingCall,
+} from "./outgoing-call.ts";
 import { apiProxy } from "./proxy.ts";
 import { readItems, wholeResult } from "./result.ts";
 import type { RichCalls } from "./rich-calls.ts";
@@ -122,7 +126,7 @@ export class Client<M = any, V extends Values = ValuesOf<M>> implements AsyncDis
     ...rest: CallArguments<M, V, Name>
   ): Promise<void>;
   async notify(method: string, params?: unknown, options?: unknown): Promise<void> {
-    const outgoing = this.#outgoing(method, params as Params, this.#merge(options), undefined);
+    const outgoing = this.#outgoing(method, params as Params, this.#merge(options), false);
     outgoing.carriesBytes = this.#link.carriesBytes;
     await runCall(outgoing, this.#handle, this.#running);
   }
@@ -177,7 +181,7 @@ export class Client<M = any, V extends Values = ValuesOf<M>> implements AsyncDis
   }
 
   /** The types of the methods above have checked the options. */
-  #merge(options: unknown): CallOptions {
+  #merge(options: unknown): AnyCallOptions {
     return options === undefined ? this.#defaults : { ...this.#defaults, ...(options as object) };
   }
 
@@ -190,7 +194,7 @@ export class Client<M = any, V extends Values = ValuesOf<M>> implements AsyncDis
     const sent = new Set<unknown>();
     const started: { readonly call: OutgoingCall; readonly value: Promise<unknown> }[] = [];
     const api = apiProxy(this.#options.separator ?? "/", (name, params, own) => {
-      const call = this.#outgoing(name, params, this.#merge(own), nextId());
+      const call = this.#outgoing(name, params, this.#merge(own));
       call.awaited = !call.options.onProgress;
       const result = runCall(call, handle, this.#running);
       const drop = (): void => {
@@ -228,11 +232,11 @@ export class Client<M = any, V extends Values = ValuesOf<M>> implements AsyncDis
   #start(
     method: string,
     params: Params | undefined,
-    options: CallOptions,
+    options: AnyCallOptions,
     /** Whether a result is wanted (true) or items (false); undefined if that shows later. */
     awaited?: boolean,
   ): Promise<unknown> & AsyncIterable<unknown> {
-    const call = this.#outgoing(method, params, options, nextId());
+    const call = this.#outgoing(method, params, options);
     call.carriesBytes = this.#link.carriesBytes;
     call.awaited = awaited && !options.onProgress;
     call.read = awaited === false;
@@ -257,8 +261,8 @@ export class Client<M = any, V extends Values = ValuesOf<M>> implements AsyncDis
   #outgoing(
     method: string,
     params: Params | undefined,
-    options: CallOptions,
-    id: number | undefined,
+    options: AnyCallOptions,
+    isAnswered = true,
   ): OutgoingCall {
     const own = options.timeoutMs;
     const given = options.within?.deadline;
@@ -269,8 +273,9 @@ export class Client<M = any, V extends Values = ValuesOf<M>> implements AsyncDis
       jsonrpc: this.#options.version === "1.0" ? undefined : "2.0",
       method,
       params,
-      id,
+      id: isAnswered ? nextId() : undefined,
       timeoutMs: travels === forever ? undefined : travels,
+      upload: options.upload && true,
     };
     return new OutgoingCall(
       request,

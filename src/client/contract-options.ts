@@ -4,7 +4,7 @@ import type { Middleware } from "../protocol/handle.ts";
 import type { Values } from "../protocol/json-value.ts";
 import type { Reply } from "../protocol/message.ts";
 import type { ClientOptions, RichOptions } from "./client.ts";
-import { isIdempotent } from "./idempotent.ts";
+import { isIdempotent } from "./outgoing-call.ts";
 
 /**
  * Options for a client that has the contract, or the methods, of its server at run time. It then knows which methods

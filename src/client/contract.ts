@@ -1,6 +1,6 @@
-import type { Callable, CallTypes, StreamOf } from "../protocol/contract.ts";
+import type { Callable, CallTypes, StreamOf, UploadOf } from "../protocol/contract.ts";
 import type { Received, ReceivedMember, Sent, Values } from "../protocol/json-value.ts";
-import type { CallOptions } from "./outgoing-call.ts";
+import type { CallOptions, UploadOptions } from "./outgoing-call.ts";
 
 declare const errorTypes: unique symbol;
 
@@ -32,7 +32,13 @@ export interface UntypedApi {
 
 type ApiEntry<Entry, V extends Values> =
   Entry extends Callable<infer Types>
-    ? Call<Sent<Types["params"], V>, CallOptions<ProgressIn<Types, V>>, Outcome<Types, V>>
+    ? Types["upload"] extends UploadOf<infer Item>
+      ? UploadCall<
+          Sent<Types["params"], V>,
+          CallOptions<ProgressIn<Types, V>> & UploadOptions<Sent<Item, V>>,
+          Outcome<Types, V>
+        >
+      : Call<Sent<Types["params"], V>, CallOptions<ProgressIn<Types, V>>, Outcome<Types, V>>
     : Entry extends (...args: infer Args) => infer Result
       ? PlainCall<Sent<Args, V>, Outcome<PlainTypes<Args, Result>, V>>
       : Entry extends object
@@ -95,6 +101,13 @@ export interface OptionalCall<Params, Options, Result> {
   (params: Params | undefined, options: Options): Result;
   (params?: Params): Result;
 }
+
+/** The call of a method with an upload, which is one of the options. */
+type UploadCall<Params, Options, Result> = [Extract<Params, readonly unknown[]>] extends [never]
+  ? MayBeOmitted<Params> extends true
+    ? (params: Params | undefined, options: Options) => Result
+    : (params: Params, options: Options) => Result
+  : (mistake: "use client.call(name, [a, b], { upload })") => never;
 
 /** The call of a defined method. */
 type Call<Params, Options, Result> = unknown extends Params

@@ -70,7 +70,7 @@ export function fallback(links: readonly Link[]): Link {
         if (isLast || outcome?.status !== "rejected") return false;
         if (!mayGoOn(outcome.reason, outgoing)) return false;
         if (outcomeOf(outcome.reason) === "may-have-run") outgoing.gap();
-        // The caller may cancel when it is told of the gap.
+        // The caller may cancel when the gap is reported.
         return !outgoing.failed;
       });
       const answers = sendAll(order, left, turn + 1);
@@ -96,7 +96,7 @@ export function fallback(links: readonly Link[]): Link {
       let isGap = false;
       for (const link of order) {
         if (isGap) outgoing.gap();
-        // The caller may cancel when it is told of the gap.
+        // The caller may cancel when the gap is reported.
         if (outgoing.failed) break;
         outgoing.goesElsewhere = links.length > 1;
         try {
@@ -134,10 +134,10 @@ class Refusal extends WireError {
   }
 }
 
-function taken(reply: Reply | undefined, { idempotent }: Outgoing): Reply | undefined {
+function taken(reply: Reply | undefined, outgoing: Outgoing): Reply | undefined {
   if (reply?.error === undefined) return reply;
   const outcome = outcomeOf(reply.error);
-  if (!maySendAgain(outcome, idempotent)) return reply;
+  if (!maySendAgain(outcome, outgoing)) return reply;
   const code = outcome === "did-not-run" ? "CONNECTION_FAILED" : "CONNECTION_LOST";
   throw new Refusal(reply, code, reply.error.message);
 }
@@ -148,6 +148,6 @@ function said(error: unknown): Reply {
   throw error;
 }
 
-function mayGoOn(error: unknown, { idempotent, failed }: Outgoing): boolean {
-  return !failed && maySendAgain(outcomeOf(error), idempotent);
+function mayGoOn(error: unknown, outgoing: Outgoing): boolean {
+  return !outgoing.failed && maySendAgain(outcomeOf(error), outgoing);
 }

@@ -1,8 +1,8 @@
-import type { Callable, CallTypes, StreamOf } from "../protocol/contract.ts";
+import type { Callable, CallTypes, StreamOf, UploadOf } from "../protocol/contract.ts";
 import type { Received, Sent, Values } from "../protocol/json-value.ts";
 import type { Params } from "../protocol/message.ts";
 import type { CallResult, IsOpen, MayBeOmitted, ProgressIn, TypesOf } from "./contract.ts";
-import type { CallOptions } from "./outgoing-call.ts";
+import type { AnyCallOptions, CallOptions, UploadOptions } from "./outgoing-call.ts";
 
 /** The full names of all methods, joined with "/"; any string for untyped clients. */
 export type NameIn<Methods> = unknown extends Methods
@@ -61,10 +61,17 @@ export type CallArguments<Methods, V extends Values, Name extends string> = Argu
 >;
 
 type ArgumentsOf<Types extends CallTypes, V extends Values> = [Types] extends [never]
-  ? [params?: Params, options?: CallOptions]
-  : MayBeOmitted<Types["params"]> extends true
-    ? [params?: ParamsFor<Types, V>, options?: CallOptions<ProgressIn<Types, V>>]
-    : [params: ParamsFor<Types, V>, options?: CallOptions<ProgressIn<Types, V>>];
+  ? [params?: Params, options?: AnyCallOptions]
+  : Types["upload"] extends UploadOf<infer Item>
+    ? [
+        params:
+          | ParamsFor<Types, V>
+          | (MayBeOmitted<Types["params"]> extends true ? undefined : never),
+        options: CallOptions<ProgressIn<Types, V>> & UploadOptions<Sent<Item, V>>,
+      ]
+    : MayBeOmitted<Types["params"]> extends true
+      ? [params?: ParamsFor<Types, V>, options?: CallOptions<ProgressIn<Types, V>>]
+      : [params: ParamsFor<Types, V>, options?: CallOptions<ProgressIn<Types, V>>];
 
 /** Params by name or by position. */
 type ParamsFor<Types extends CallTypes, V extends Values> =

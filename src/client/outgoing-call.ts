@@ -8,6 +8,7 @@ import type { Id, Request, TypedPaths } from "../protocol/message.ts";
 import type { Peer, Transport } from "../protocol/origin.ts";
 import type { ReceivedBytes } from "../protocol/received-bytes.ts";
 import type { TimedCall } from "../protocol/running.ts";
+import type { UploadSender } from "../protocol/upload-sender.ts";
 import type { RichCalls } from "./rich-calls.ts";
 
 export interface CallOptions<Progress = unknown> {
@@ -31,6 +32,18 @@ export interface CallOptions<Progress = unknown> {
   readonly idempotent?: boolean | undefined;
 }
 
+/** What a call of a method with an `upload` needs besides. */
+export interface UploadOptions<Item = unknown> {
+  /**
+   * The items to send while the call runs, such as a generator; they are taken as fast as the server reads them. When the
+   * call is over, the iterator gets `return()`.
+   */
+  readonly upload: AsyncIterable<Item> | Iterable<Item>;
+}
+
+/** The options of calls whose types are not known. */
+export type AnyCallOptions = CallOptions & Partial<UploadOptions>;
+
 const outbound: Transport = { kind: "outbound", headers: {}, remoteAddress: undefined };
 
 /** Most items that wait for a reader; stops a producer that ignores credit from filling memory. */
@@ -40,7 +53,7 @@ const mostItems = 65_536;
 export class OutgoingCall implements Outgoing, TimedCall, Context {
   readonly outgoing: this = this;
   readonly request: Request;
-  readonly options: CallOptions;
+  readonly options: AnyCallOptions;
   readonly log: Log;
   readonly timeoutMs: number | undefined;
   readonly idempotent: boolean;
@@ -64,6 +77,8 @@ export class OutgoingCall implements Outgoing, TimedCall, Context {
   /** Whether the caller wants only the result, no items or progress. */
   awaited: boolean | undefined = undefined;
   onFail: ((error: WireError) => void) | undefined = undefined;
+  /** Sends what the caller uploads; loaded when the call is sent. */
+  upload: UploadSender | undefined = undefined;
   /** Missing: only the handlers of a server have a peer. */
   declare readonly peer: Peer;
   readonly #clock: Clock;
@@ -72,7 +87,7 @@ export class OutgoingCall implements Outgoing, TimedCall, Context {
 
   constructor(
     request: Request,
-    options: CallOptions,
+    options: AnyCallOptions,
     timeoutMs: number | undefined,
     idempotent: boolean,
     log: Log,
@@ -205,4 +220,12 @@ export class OutgoingCall implements Outgoing, TimedCall, Context {
       this.log.error({ err: thrown, method: this.method }, "a listener threw");
     }
   }
+}
+
+/** Names of methods, or a function of the name. */
+export type Idempotent = readonly string[] | ((method: string) => boolean);
+
+/** The option as a function; a single string must not match the names that it contains. */
+export function isIdempotent(option: Idempotent = []): (method: string) => boolean {
+  return typeof option === "function" ? option : (method) => [option].flat().includes(method);
 }

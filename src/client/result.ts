@@ -6,7 +6,7 @@ import type { OutgoingCall } from "./outgoing-call.ts";
 export function resultOf(reply: Reply | undefined, call: OutgoingCall): unknown {
   if (!reply) return undefined;
   const { result, error, types } = reply;
-  if (!error) return call.decoded(result, types);
+  if (!error) return types ? call.decoded(result, types) : result;
   const { code, message, data } = error;
   const decoded = types ? { code, message, data: call.decoded(data, types) } : error;
   throw RemoteError.from(decoded, call.method);

@@ -41,7 +41,7 @@ export function retry(options: RetryOptions = {}): Middleware {
   const random = options.random ?? Math.random;
   return (next) => async (request, context) => {
     const call = context.outgoing;
-    const idempotent = call?.idempotent === true;
+    const repeatable = call ?? { idempotent: false };
     let reported: Attempt | undefined;
     for (let attempt = 1; ; attempt++) {
       const sent = attempt === 1 ? request : again(request, context, clock);
@@ -50,7 +50,7 @@ export function retry(options: RetryOptions = {}): Middleware {
       if (reported === undefined || worseOf(reported.failure, ended.failure) === ended.failure)
         reported = ended;
       const outcome = outcomeOf(ended.failure);
-      if (attempt >= attempts || !maySendAgain(outcome, idempotent)) return reported.conclude();
+      if (attempt >= attempts || !maySendAgain(outcome, repeatable)) return reported.conclude();
       const askedMs = callFailureIn(ended.failure)?.retryAfterMs ?? 0;
       const ceilingMs = Math.min(maxDelayMs, delayMs * 2 ** (attempt - 1));
       const backoffMs = ceilingMs * (0.5 + random() / 2);

@@ -7,6 +7,7 @@ import {
 } from "../protocol/attachments.ts";
 import { WireError } from "../protocol/errors.ts";
 import type { Handle } from "../protocol/handle.ts";
+import type { ItemMembers } from "../protocol/link.ts";
 import {
   isThenable,
   noTypes,
@@ -44,13 +45,14 @@ export class RichCalls {
 
   /** The request as it is sent. Its member `types` shows the server that this client accepts rich values. */
   encode(
-    { jsonrpc, method, params, id, timeoutMs }: Request,
+    { jsonrpc, method, params, id, timeoutMs, upload }: Request,
     { carriesBytes, signal }: OutgoingCall,
   ): Request | Promise<Request> {
     const typed = params === undefined ? undefined : this.#codec.encode(params, carriesBytes);
-    if (typed === undefined) return { jsonrpc, method, params, id, timeoutMs, types: noTypes };
+    if (typed === undefined)
+      return { jsonrpc, method, params, id, timeoutMs, types: noTypes, upload };
     const { value, types, attachments } = typed;
-    const request = { jsonrpc, method, params: value as Params, id, timeoutMs, types };
+    const request = { jsonrpc, method, params: value as Params, id, timeoutMs, types, upload };
     if (attachments === undefined) return request;
     if (carriesBytes) return { ...request, attachments };
     return inlined(value, types, attachments, mostInline, signal).then((whole) => ({
@@ -89,6 +91,11 @@ export class RichCalls {
         ? new WireError("TOO_LARGE", message, { cause })
         : badReply(message, { cause });
     }
+  }
+
+  /** An item of an upload as it is sent. */
+  members(item: unknown): ItemMembers {
+    return this.#codec.members(item);
   }
 
   /** Throws if the types do not fit. */

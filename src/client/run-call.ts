@@ -1,9 +1,10 @@
+import { checkTimeout } from "../protocol/clock.ts";
 import { WireError } from "../protocol/errors.ts";
 import type { Handle } from "../protocol/handle.ts";
-import { checkTimeout } from "../protocol/limits.ts";
 import type { Reply } from "../protocol/message.ts";
 import type { Running } from "../protocol/running.ts";
 import type { OutgoingCall } from "./outgoing-call.ts";
+import type { RichCalls } from "./rich-calls.ts";
 
 /** Makes a call. The promise always settles: with the reply, or with a local failure. */
 export function runCall(
@@ -25,6 +26,7 @@ export function runCall(
       running.leave(call);
       call.cancel = undefined;
       call.onFail = undefined;
+      call.upload?.stop();
       if (call.streams) call.items.end();
       options.signal?.removeEventListener("abort", abort);
       options.within?.signal.removeEventListener("abort", abort);
@@ -43,15 +45,24 @@ export function runCall(
     running.enter(call, call.timeoutMs);
     try {
       const { rich, request } = call;
-      const replied =
-        rich instanceof Promise
-          ? rich.then((loaded) => {
-              call.rich = loaded;
-              return loaded.send(request, call, handle);
-            })
-          : rich
-            ? rich.send(request, call, handle)
-            : handle(request, call);
+      const send = (loaded: RichCalls | undefined): ReturnType<Handle> =>
+        loaded ? loaded.send(request, call, handle) : handle(request, call);
+      const sendLoaded = (loaded: RichCalls | undefined): ReturnType<Handle> => {
+        call.rich = loaded;
+        return send(loaded);
+      };
+      const replied = options.upload
+        ? import("./call-upload.ts").then(async ({ callUpload }) => {
+            const loaded = await rich;
+            call.upload = callUpload(call, running, loaded);
+            // The call may have failed meanwhile.
+            if (!call.failed) return sendLoaded(loaded);
+            call.upload.stop();
+            return undefined;
+          })
+        : rich instanceof Promise
+          ? rich.then(sendLoaded)
+          : send(rich);
       Promise.resolve(replied).then((reply) => {
         done();
         resolve(reply);

@@ -1,8 +1,11 @@
 import { WireError } from "../protocol/errors.ts";
 import { itemWindow } from "../protocol/item-queue.ts";
+import type { UploadSink } from "../protocol/link.ts";
+import { heapBytes } from "../protocol/memory-bounds.ts";
 import type { Id, TypedPaths } from "../protocol/message.ts";
 import { callsOf, cancelCall, dropCall, giveUpQueued } from "../protocol/origin-calls.ts";
 import { isEnvelope } from "../protocol/parse.ts";
+import { failUploads, itemUnreadable, receiveUpload } from "../protocol/upload.ts";
 import type { ConnectionState } from "./connection-state.ts";
 import type { Notice, Notices } from "./notices.ts";
 import { UnreadItems } from "./pending.ts";
@@ -13,11 +16,12 @@ export function receiveNotice(
   notices: Notices | undefined,
   method: string,
   params: unknown,
-  /** Length of its JSON. */
-  length: number,
+  /** Its JSON, or that of a batch with this many messages. */
+  text: string,
+  count: number,
 ): boolean {
   if (notices !== undefined) return receiveNamed(state, notices.read(method, params));
-  return method.charCodeAt(0) === 0x24 && receiveSystem(state, method, params, length);
+  return method.charCodeAt(0) === 0x24 && receiveSystem(state, method, params, text, count);
 }
 
 /** Tells the peer that a call was cancelled. */
@@ -39,7 +43,8 @@ function receiveSystem(
   state: ConnectionState,
   method: string,
   params: unknown,
-  length: number,
+  text: string,
+  messages: number,
 ): boolean {
   const { id, token, value, types, count } = (isEnvelope(params) ? params : {}) as {
     id?: Id;
@@ -61,16 +66,47 @@ function receiveSystem(
       return outgoing !== undefined;
     }
     case "$/stream":
-      if (id !== undefined) receiveItem(state, id, value, types, length);
+      if (id !== undefined) receiveItem(state, id, value, types, text.length / messages);
       return true;
     case "$/credit":
       if (id !== undefined && typeof count === "number" && count > 0) {
         state.origin.streams?.get(id)?.(count);
       }
       return true;
+    case "$/upload":
+      receiveUploaded(state, params, text, messages);
+      return true;
+    case "$/uploadCredit":
+      if (id !== undefined && typeof count === "number" && count > 0) {
+        state.pending.get(id)?.outgoing.upload?.grant(count, uploadSink(state, id));
+      }
+      return true;
     default:
       return false;
   }
+}
+
+/** An item that a call of the peer uploads, or its end. */
+function receiveUploaded(
+  state: ConnectionState,
+  params: unknown,
+  text: string,
+  messages: number,
+): void {
+  const { running, origin, limits } = state;
+  const length = text.length / messages;
+  // While a reply is due, longer messages get here.
+  if (text.length > limits.maxMessageBytes) failUploads(running, origin, itemUnreadable);
+  else receiveUpload(running, origin, params, length, heapBytes(text) / messages);
+}
+
+/** Sends the items that a call of ours uploads. */
+function uploadSink(state: ConnectionState, id: Id): UploadSink {
+  return {
+    item: (members) => void state.notify("$/upload", { id, ...members }),
+    done: () => void state.notify("$/upload", { id, done: true }),
+    ready: () => state.ready(),
+  };
 }
 
 /** A producer that ignores credit must not fill memory, not even with few long items. */

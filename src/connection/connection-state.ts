@@ -41,7 +41,8 @@ export class ConnectionState implements Buffering {
   refusal: RpcError | undefined = undefined;
   /** Number of messages of the peer that could be parsed. */
   received = 0;
-  #open = true;
+  /** Whether messages can be sent; changed here only. */
+  isOpen = true;
   #gone = false;
   #resolveClosed: (error: Error | undefined) => void = () => {};
 
@@ -60,12 +61,8 @@ export class ConnectionState implements Buffering {
     running.buffers.opened(this);
   }
 
-  get isOpen(): boolean {
-    return this.#open;
-  }
-
   write(text: string): void {
-    if (!this.#open) return;
+    if (!this.isOpen) return;
     this.tap?.(text, "sent");
     this.#channel.send(text);
     this.running.buffers.moved(text.length);
@@ -77,15 +74,15 @@ export class ConnectionState implements Buffering {
   }
 
   notify(method: string, params?: Params): boolean {
-    if (!this.#open) return false;
+    if (!this.isOpen) return false;
     const text = requestText({ jsonrpc: "2.0", method, params });
     if (this.#hasRoom()) this.write(text);
-    return this.#open;
+    return this.isOpen;
   }
 
   /** Undefined while the wire accepts more. */
   ready(): Promise<void> | undefined {
-    if (!this.#open || this.#channel.bufferedBytes < this.limits.maxBufferedBytes / 4)
+    if (!this.isOpen || this.#channel.bufferedBytes < this.limits.maxBufferedBytes / 4)
       return undefined;
     return new Promise((resolve) => this.#waiting.push(resolve));
   }
@@ -95,7 +92,7 @@ export class ConnectionState implements Buffering {
   }
 
   shed(): void {
-    if (!this.#open) return;
+    if (!this.isOpen) return;
     const { bufferedBytes: bytes } = this;
     this.log.warn(
       { bytes },
@@ -132,8 +129,8 @@ export class ConnectionState implements Buffering {
 
   /** Stops sending and answering; open calls fail. */
   shut(error: WireError): void {
-    if (!this.#open) return;
-    this.#open = false;
+    if (!this.isOpen) return;
+    this.isOpen = false;
     this.backpressure.stop();
     this.running.buffers.closed(this);
     this.pending.fail(error);
@@ -154,7 +151,7 @@ export class ConnectionState implements Buffering {
   #hasRoom(): boolean {
     const { bufferedBytes } = this.#channel;
     // Checked before sending: one long message alone does not make a slow reader.
-    if (!this.#open || bufferedBytes <= this.limits.maxBufferedBytes) return true;
+    if (!this.isOpen || bufferedBytes <= this.limits.maxBufferedBytes) return true;
     this.log.warn({ bytes: bufferedBytes }, "closed a connection whose peer does not read");
     this.close(new WireError("CONNECTION_LOST", "the peer does not read"), "slow-reader");
     return false;

@@ -1,16 +1,14 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 
-import { Answerer } from "../protocol/answer.ts";
 import { systemClock } from "../protocol/clock.ts";
 import { consoleLog } from "../protocol/console-log.ts";
 import { defaultDrainMs } from "../protocol/defaults.ts";
-import { methodNotFound, type RpcError, WireError } from "../protocol/errors.ts";
+import { type RpcError, WireError } from "../protocol/errors.ts";
 import { itemWindow } from "../protocol/item-queue.ts";
-import { defaultLimits, type Limits } from "../protocol/limits.ts";
+import { defaultLimits } from "../protocol/limits.ts";
 import type { Outgoing } from "../protocol/link.ts";
-import type { Log } from "../protocol/log.ts";
 import { HeldBytes } from "../protocol/memory-bounds.ts";
-import { failure, type Id, type Params, type Reply, type Request } from "../protocol/message.ts";
+import type { Id, Params, Reply, Request } from "../protocol/message.ts";
 import { type CallBackOptions, Origin, type Peer } from "../protocol/origin.ts";
 import { callsDone, callsOf, endSubscriptions } from "../protocol/origin-calls.ts";
 import type { Seal } from "../protocol/seal.ts";
@@ -22,6 +20,7 @@ import type { Channel, CloseReason } from "./channel.ts";
 import type { ConnectionOptions, FinishOptions } from "./connection-options.ts";
 import { ConnectionState } from "./connection-state.ts";
 import { Incoming } from "./incoming.ts";
+import { NoMethods } from "./no-methods.ts";
 import type { Notices } from "./notices.ts";
 import { callPeer } from "./peer-call.ts";
 import type { SentPayload } from "./pending.ts";
@@ -44,6 +43,7 @@ export class Connection implements Peer, AsyncDisposable {
   readonly origin: Origin;
   /** Resolves when the connection is closed, with the error if it broke. */
   readonly closed: Promise<Error | undefined>;
+  readonly grantUpload: Peer["grantUpload"];
   readonly #state: ConnectionState;
   readonly #incoming: Incoming;
   readonly #notices: Notices | undefined;
@@ -71,7 +71,10 @@ export class Connection implements Peer, AsyncDisposable {
     });
     this.closed = this.#state.closed;
     this.#notices = options.notices;
-    const answerer = service?.answerer ?? withoutMethods(running, limits, log);
+    this.grantUpload = this.givesCredit
+      ? (id, count) => void this.#state.notify("$/uploadCredit", { id, count })
+      : undefined;
+    const answerer = service?.answerer ?? new NoMethods({ running, limits, log });
     this.#incoming = new Incoming(this.#state, answerer, options);
     outer.listen(this.#incoming);
     this.#incoming.admit(options);
@@ -163,7 +166,8 @@ export class Connection implements Peer, AsyncDisposable {
   #replyTo(id: Id, request: Request, outgoing: Outgoing, payload: SentPayload): Promise<Reply> {
     const cancelled = (): void => sendCancel(this.#state, this.#notices, id);
     // The reply has to be read, even while the peer's calls are paused.
-    this.#state.backpressure.release();
+    const { backpressure } = this.#state;
+    if (backpressure.isPaused) backpressure.release();
     return this.#state.pending.add(id, request, outgoing, cancelled, payload);
   }
 
@@ -183,10 +187,9 @@ export class Connection implements Peer, AsyncDisposable {
   /** Refuses new calls, lets running ones finish, then closes. */
   async finish(options: FinishOptions = {}): Promise<void> {
     const { drainMs = defaultDrainMs } = options;
-    const { running, limits, log, pending } = this.#state;
+    const { running, pending } = this.#state;
     await this.#incoming.decided(drainMs);
-    this.#incoming.answerer = withoutMethods(running, limits, log);
-    this.#incoming.answerer.draining = true;
+    this.#incoming.answerer = this.#incoming.answerer.refusing();
     if (options.deaf) {
       this.#inputEnded = true;
       pending.fail(new WireError("CONNECTION_LOST", "the peer closed its side of the connection"));
@@ -226,16 +229,4 @@ export class Connection implements Peer, AsyncDisposable {
     if (!this.#state.isOpen || this.#inputEnded)
       throw this.refusal ?? new WireError("CLOSED", "the connection is closed");
   }
-}
-
-/** A client without a service answers every call with "Method not found". */
-export function withoutMethods(running: ServerRunning, limits: Limits, log: Log): Answerer {
-  return new Answerer(() => failure(methodNotFound), {
-    running,
-    limits,
-    log,
-    versions: new Set(["2.0"]),
-    allowNullParams: false,
-    timeoutMs: undefined,
-  });
 }

@@ -19,7 +19,8 @@ export class Heartbeat {
   /** The last data arrived no earlier than this. */
   #heardAt: number;
   #checkedAt: number;
-  #heard = false;
+  /** Set for every message that arrives. */
+  heard = false;
   #pinged = false;
   #timer: Timer | undefined;
 
@@ -34,11 +35,6 @@ export class Heartbeat {
     if (this.#pingMs !== Number.POSITIVE_INFINITY) this.#waitFor(this.#pingMs);
   }
 
-  /** Data arrived. Cheap, because it is called for every message. */
-  heard(): void {
-    this.#heard = true;
-  }
-
   stop(): void {
     this.#timer?.cancel();
     this.#timer = undefined;
@@ -50,8 +46,8 @@ export class Heartbeat {
 
   #check(): void {
     const now = this.#clock.elapsed();
-    if (this.#heard) {
-      this.#heard = false;
+    if (this.heard) {
+      this.heard = false;
       this.#pinged = false;
       this.#heardAt = this.#checkedAt;
     }

@@ -1,6 +1,6 @@
-import type { Answerer } from "../protocol/answer.ts";
 import { type Clock, settledOrTimeout } from "../protocol/clock.ts";
 import { duplicateMember } from "../protocol/duplicate-members.ts";
+import { type Envelope, isEnvelope } from "../protocol/envelope.ts";
 import {
   ErrorCode,
   internalError,
@@ -12,13 +12,15 @@ import { isRefusal } from "../protocol/handle.ts";
 import { keptEntries } from "../protocol/json-text.ts";
 import type { ErrorObject } from "../protocol/message.ts";
 import { replyOf } from "../protocol/pair.ts";
-import { type Envelope, isEnvelope, parsePayload, unparsable } from "../protocol/parse.ts";
+import { parsePayload, unparsable } from "../protocol/parse.ts";
 import { errorText, idText } from "../protocol/serialize.ts";
+import { failUploads, itemUnreadable } from "../protocol/upload.ts";
 import { receiveNotice } from "./call-notices.ts";
 import type { ChannelFault, ChannelListener } from "./channel.ts";
 import { Admission, type Verdict } from "./connection-admission.ts";
 import type { ConnectionOptions } from "./connection-options.ts";
 import type { ConnectionState } from "./connection-state.ts";
+import type { CallAnswerer } from "./no-methods.ts";
 import type { Notices } from "./notices.ts";
 import { isRejection, isShutdownNotice, NotTaken } from "./shutdown-notice.ts";
 
@@ -27,7 +29,7 @@ const httpRequestLine = /^[A-Z]+ \S+ HTTP\/\d/;
 /** Handles the peer's messages: replies to our calls, notices about calls, and calls to answer. */
 export class Incoming implements ChannelListener {
   /** Answers the calls; replaced when the connection finishes. */
-  answerer: Answerer;
+  answerer: CallAnswerer;
   readonly #state: ConnectionState;
   readonly #serves: boolean;
   readonly #strikes: Strikes;
@@ -36,7 +38,7 @@ export class Incoming implements ChannelListener {
   /** True until the first reply on an unsigned connection; on a signed one that reply could be forged. */
   #isFirstReply: boolean;
 
-  constructor(state: ConnectionState, answerer: Answerer, options: ConnectionOptions) {
+  constructor(state: ConnectionState, answerer: CallAnswerer, options: ConnectionOptions) {
     this.#state = state;
     this.answerer = answerer;
     this.#serves = options.service !== undefined;
@@ -74,9 +76,9 @@ export class Incoming implements ChannelListener {
     state.tap?.(text, "received");
     const { maxBatch, maxMessageBytes, maxReplyLength } = state.limits;
     // A reply may be longer than a call, and comes only while a call is open.
-    const longest =
-      state.pending.size === 0 ? maxMessageBytes : Math.max(maxMessageBytes, maxReplyLength);
-    if (text.length > longest) {
+    const isTooLong =
+      text.length > maxMessageBytes && (text.length > maxReplyLength || state.pending.size === 0);
+    if (isTooLong) {
       this.fault({ kind: "oversize", message: "the message is too long" });
       return;
     }
@@ -90,13 +92,14 @@ export class Incoming implements ChannelListener {
     state.received++;
     if (Array.isArray(payload)) {
       this.#receiveBatch(payload, text);
-    } else if (!isEnvelope(payload) || !this.#receiveOwn(payload, text.length)) {
+    } else if (!isEnvelope(payload) || !this.#receiveOwn(payload, text, 1)) {
       this.#answer(payload, text);
     }
   }
 
   fault(fault: ChannelFault): void {
     if (!this.#state.isOpen) return;
+    failUploads(this.#state.running, this.#state.origin, itemUnreadable);
     if (fault.kind === "oversize") {
       // It may have been the reply to any open call, and none may wait forever.
       this.#state.pending.failUnnamed(
@@ -150,7 +153,7 @@ export class Incoming implements ChannelListener {
   }
 
   /** Handles replies to our calls, and notifications about calls; false if the message is for a method. */
-  #receiveOwn(message: Envelope, length: number): boolean {
+  #receiveOwn(message: Envelope, text: string, count: number): boolean {
     const { method } = message;
     if (method === undefined) {
       const { result, error } = message as { result?: unknown; error?: unknown };
@@ -173,7 +176,7 @@ export class Incoming implements ChannelListener {
     }
     if (message.jsonrpc === duplicateMember) return false;
     if (message.id !== undefined || typeof method !== "string") return false;
-    return receiveNotice(this.#state, this.#notices, method, message.params, length);
+    return receiveNotice(this.#state, this.#notices, method, message.params, text, count);
   }
 
   /** False if the error is about a call. */
@@ -195,8 +198,10 @@ export class Incoming implements ChannelListener {
   }
 
   #receiveBatch(entries: unknown[], text: string): void {
-    const length = text.length / entries.length;
-    const isCall = entries.map((entry) => !(isEnvelope(entry) && this.#receiveOwn(entry, length)));
+    const { length } = entries;
+    const isCall = entries.map(
+      (entry) => !(isEnvelope(entry) && this.#receiveOwn(entry, text, length)),
+    );
     const calls = entries.filter((_, i) => isCall[i]);
     if (calls.length === 0 && entries.length > 0) return;
     // An id that a double cannot hold is looked up in the JSON, which must hold the same entries.

@@ -1,10 +1,16 @@
-import { consoleLog } from "../protocol/console-log.ts";
 import type { LinkState, LinkStates } from "../protocol/link.ts";
+import type { Log } from "../protocol/log.ts";
 
 /** The state of a link, and the listeners for its changes. */
 export class ChangingStates implements LinkStates {
   now: LinkState = "idle";
   readonly #listeners = new Set<(state: LinkState) => void>();
+  readonly #log: Log;
+
+  /** `log` gets what listeners throw. */
+  constructor(log: Log) {
+    this.#log = log;
+  }
 
   set(state: LinkState): void {
     if (this.now === state || this.now === "closed") return;
@@ -13,7 +19,7 @@ export class ChangingStates implements LinkStates {
       try {
         listener(state);
       } catch (error) {
-        consoleLog.error({ err: error }, "a listener threw");
+        this.#log.error({ err: error }, "a listener threw");
       }
     }
   }

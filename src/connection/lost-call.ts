@@ -17,6 +17,6 @@ export function isUnauthenticated(error: unknown): boolean {
 }
 
 /** Whether the call that failed this way may have run. */
-export function couldHaveRun(lost: WireError | undefined): boolean {
-  return lost !== undefined && outcomeOf(lost) !== "did-not-run";
+export function couldHaveRun(lost: WireError): boolean {
+  return outcomeOf(lost) !== "did-not-run";
 }

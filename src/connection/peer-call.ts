@@ -1,8 +1,7 @@
-import { type Clock, longestDelayMs, systemClock } from "../protocol/clock.ts";
+import { type Clock, checkTimeout, longestDelayMs, systemClock } from "../protocol/clock.ts";
 import { defaultTimeoutMs } from "../protocol/defaults.ts";
 import { RemoteError, WireError } from "../protocol/errors.ts";
 import { ItemQueue } from "../protocol/item-queue.ts";
-import { checkTimeout } from "../protocol/limits.ts";
 import type { Link, Outgoing } from "../protocol/link.ts";
 import { nextId, type Params } from "../protocol/message.ts";
 import type { CallBackOptions } from "../protocol/origin.ts";

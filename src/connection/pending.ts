@@ -1,11 +1,11 @@
 import { BriefMap } from "../protocol/brief-map.ts";
+import type { Envelope } from "../protocol/envelope.ts";
 import { RemoteError, WireError } from "../protocol/errors.ts";
 import { limitIn } from "../protocol/failure-data.ts";
 import { itemWindow } from "../protocol/item-queue.ts";
 import type { Outgoing } from "../protocol/link.ts";
 import type { Id, Reply, Request } from "../protocol/message.ts";
-import { replyOf } from "../protocol/pair.ts";
-import type { Envelope } from "../protocol/parse.ts";
+import { replyIn } from "../protocol/pair.ts";
 
 /** The payload that carried a call, alone or with others. */
 export interface SentPayload {
@@ -78,7 +78,7 @@ export class Pending {
     const waiting = this.#waiting.take(id as Id);
     if (waiting === undefined) return false;
     waiting.outgoing.cancel = undefined;
-    const reply = replyOf(message);
+    const reply = replyIn(message);
     if (reply === undefined)
       waiting.reject(new WireError("BAD_REPLY", "the reply is not JSON-RPC"));
     else waiting.resolve(reply);
@@ -87,7 +87,7 @@ export class Pending {
 
   /** A reply without an id can belong to any open call, and none may wait forever. */
   #settleUnnamed(message: Envelope): boolean {
-    const reply = replyOf(message);
+    const reply = replyIn(message);
     if (this.#waiting.size === 0 || reply?.error === undefined) return false;
     const error = RemoteError.from(reply.error);
     const exceeded = limitIn(reply.error);
@@ -166,32 +166,4 @@ export class UnreadItems {
     this.#total += length;
     return this.#lengths.length <= itemWindow || this.#total <= most;
   }
-}
-
-/** Waits for a promise, unless the caller cancels. */
-export function unlessCancelled<T>(
-  needed: Promise<T>,
-  outgoing: Outgoing,
-  left?: () => void,
-): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const cancel = (error: WireError): void => {
-      left?.();
-      reject(error);
-    };
-    outgoing.cancel = cancel;
-    const settled = (): void => {
-      if (outgoing.cancel === cancel) outgoing.cancel = undefined;
-    };
-    needed.then(
-      (value) => {
-        settled();
-        resolve(value);
-      },
-      (error: unknown) => {
-        settled();
-        reject(error);
-      },
-    );
-  });
 }

@@ -4,10 +4,10 @@ import { WireError } from "../protocol/errors.ts";
 import type { Link, Outgoing } from "../protocol/link.ts";
 import type { Reply, Request } from "../protocol/message.ts";
 import { maySendAgain, outcomeOf, reportedAs } from "../protocol/retry-rule.ts";
+import { unlessCancelled } from "./cancelled-wait.ts";
 import type { Connection } from "./connection.ts";
 import { ChangingStates } from "./link-states.ts";
 import { connectionClosed, couldHaveRun, isDenied, isUnauthenticated } from "./lost-call.ts";
-import { unlessCancelled } from "./pending.ts";
 import { RetiredConnections } from "./retired-connections.ts";
 import { NotTaken, stoppedBefore } from "./shutdown-notice.ts";
 
@@ -63,6 +63,7 @@ class ReconnectingLink implements Link {
   readonly #closing = new AbortController();
   readonly #reconnects: boolean;
   readonly #options: ReconnectOptions;
+  readonly #waits: Required<Pick<ReconnectOptions, "attempts" | "delayMs" | "maxDelayMs">>;
   readonly #clock: Clock;
   #connection: Promise<Connection> | undefined;
   /** What `#connection` resolved with, while it is open. */
@@ -76,12 +77,14 @@ class ReconnectingLink implements Link {
   readonly #renewed = new WeakSet<Connection>();
   /** Connections with old credentials. */
   readonly #retired: RetiredConnections;
-  readonly states = new ChangingStates();
+  readonly states = new ChangingStates(consoleLog);
 
   constructor(open: Open, options: ReconnectOptions | false) {
     this.#open = open;
     this.#reconnects = options !== false;
     this.#options = options === false ? {} : options;
+    const { attempts = 10, delayMs = 100, maxDelayMs = 10_000 } = this.#options;
+    this.#waits = { attempts, delayMs, maxDelayMs };
     this.#clock = this.#options.clock ?? systemClock;
     this.#retired = new RetiredConnections(this.#clock);
   }
@@ -97,13 +100,13 @@ class ReconnectingLink implements Link {
     lost: WireError | undefined,
   ): Promise<Reply | undefined> {
     let last = lost;
-    let mayHaveRun = couldHaveRun(lost);
+    let mayHaveRun = lost !== undefined && couldHaveRun(lost);
     let wanted = true;
     let used: Connection | undefined;
     const carry = (connection: Connection): Promise<Reply | undefined> | undefined => {
       used = connection;
-      // The caller may cancel when it is told of the gap.
-      if (wanted && couldHaveRun(last)) outgoing.gap();
+      // The caller may cancel when the gap is reported.
+      if (wanted && last !== undefined && couldHaveRun(last)) outgoing.gap();
       return wanted ? connection.send(request, outgoing) : undefined;
     };
     const left = (): void => {
@@ -112,7 +115,7 @@ class ReconnectingLink implements Link {
     for (let refusals = 0; ; refusals++) {
       try {
         const reply = await unlessCancelled(this.#whileOpen(carry, last), outgoing, left);
-        if (this.#replaced(used, reply?.error)) continue;
+        if (this.#replaced(used, reply?.error) && !outgoing.upload?.begun) continue;
         this.#answered(used, reply);
         const refusal = this.#refusalIn(reply, outgoing, refusals);
         if (refusal === undefined) return reply;
@@ -120,7 +123,7 @@ class ReconnectingLink implements Link {
         mayHaveRun ||= couldHaveRun(refusal);
         await unlessCancelled(this.#unlessGone(used, refusals), outgoing, left);
       } catch (error) {
-        if (this.#replaced(used, error)) continue;
+        if (this.#replaced(used, error) && !outgoing.upload?.begun) continue;
         // The same failure again means that reconnecting was given up.
         if (error === last || !this.#mayRepeat(error, outgoing)) {
           // It may have run, even if the last failure was a failure to connect.
@@ -203,8 +206,8 @@ class ReconnectingLink implements Link {
     if (!this.#reconnects || this.#closed || outgoing.failed) return false;
     const outcome = outcomeOf(error, connectionClosed);
     // Any other failure to connect means that reconnecting was given up.
-    if (outcome === "did-not-run") return error instanceof NotTaken;
-    return maySendAgain(outcome, outgoing.idempotent);
+    if (outcome === "did-not-run" && !(error instanceof NotTaken)) return false;
+    return maySendAgain(outcome, outgoing);
   }
 
   /** Why a call that a stopping server rejected is sent again; undefined makes the rejection its reply. */
@@ -213,15 +216,14 @@ class ReconnectingLink implements Link {
     outgoing: Outgoing,
     refusals: number,
   ): WireError | undefined {
-    const { attempts = 10 } = this.#options;
-    const mayRetry = this.#reconnects && !this.#closed && refusals < attempts;
+    const mayRetry = this.#reconnects && !this.#closed && refusals < this.#waits.attempts;
     if (!mayRetry || outgoing.goesElsewhere || outgoing.failed) return undefined;
-    return stoppedBefore(reply, outgoing);
+    return reply?.error === undefined ? undefined : stoppedBefore(reply.error, outgoing);
   }
 
   /** Waits, or until the connection closes; a gateway keeps it open while the server behind it restarts. */
   #unlessGone(connection: Connection | undefined, refusals: number): Promise<void> {
-    const { delayMs = 100, maxDelayMs = 10_000 } = this.#options;
+    const { delayMs, maxDelayMs } = this.#waits;
     const waitMs = Math.min(maxDelayMs, delayMs * 2 ** refusals);
     return settledOrTimeout(this.#clock, waitMs, connection?.closed ?? Promise.resolve());
   }
@@ -301,7 +303,8 @@ class ReconnectingLink implements Link {
   }
 
   #delay(): number {
-    const { delayMs = 100, maxDelayMs = 10_000, random = Math.random } = this.#options;
+    const { random = Math.random } = this.#options;
+    const { delayMs, maxDelayMs } = this.#waits;
     return Math.min(maxDelayMs, delayMs * 2 ** (this.#failures - 2)) * (0.5 + random() / 2);
   }
 
@@ -314,7 +317,7 @@ class ReconnectingLink implements Link {
       this.#current = undefined;
       this.#connection = undefined;
       if (this.#closed) return;
-      const lost = error ?? new WireError("CONNECTION_LOST", "the other end closed the connection");
+      const lost = error ?? new WireError("CONNECTION_LOST", "the peer closed the connection");
       try {
         this.#options.onLost?.(lost);
       } catch (thrown) {
@@ -329,7 +332,7 @@ class ReconnectingLink implements Link {
   }
 
   #reconnect(since: number): void {
-    const { attempts = 10, maxDelayMs = 10_000 } = this.#options;
+    const { attempts, maxDelayMs } = this.#waits;
     // A process that crashes at start, or a server that hangs up at once, must not be tried for ever.
     this.#failures = this.#clock.elapsed() - since >= maxDelayMs ? 1 : this.#failures + 1;
     if (this.#failures > attempts) {

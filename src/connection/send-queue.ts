@@ -8,40 +8,36 @@ export class SendQueue {
   readonly #frame: (texts: readonly string[]) => string | Uint8Array;
   /** Short messages, and frames of long ones. */
   #queued: (string | Uint8Array)[] = [];
-  #bytes = 0;
+  /** How much is queued; changed by the queue only, as is `isEmpty`. */
+  bytes = 0;
+  isEmpty = true;
   #longOnes = 0;
 
   constructor(frame: (texts: readonly string[]) => string | Uint8Array) {
     this.#frame = frame;
   }
 
-  get bytes(): number {
-    return this.#bytes;
-  }
-
-  get isEmpty(): boolean {
-    return this.#queued.length === 0;
-  }
-
   /** Returns whether the queue was empty. */
   add(text: string): boolean {
     const queued = text.length <= longText ? text : this.#longFrame(text);
-    this.#bytes += queued.length;
+    this.bytes += queued.length;
+    this.isEmpty = false;
     return this.#queued.push(queued) === 1;
   }
 
   /** Takes one long message, or short ones with about `most` characters, to be written at once. */
   take(most: number): string | Uint8Array {
     const queued = this.#queued;
-    if (this.#longOnes === 0 && this.#bytes <= most) {
+    if (this.#longOnes === 0 && this.bytes <= most) {
       this.clear();
       return this.#frame(queued as string[]);
     }
     const [first] = queued;
     if (first instanceof Uint8Array) {
       queued.shift();
+      this.isEmpty = queued.length === 0;
       this.#longOnes--;
-      this.#bytes -= first.length;
+      this.bytes -= first.length;
       return first;
     }
     const texts: string[] = [];
@@ -52,13 +48,15 @@ export class SendQueue {
       length += text.length;
     }
     queued.splice(0, texts.length);
-    this.#bytes -= length;
+    this.isEmpty = queued.length === 0;
+    this.bytes -= length;
     return this.#frame(texts);
   }
 
   clear(): void {
     this.#queued = [];
-    this.#bytes = 0;
+    this.bytes = 0;
+    this.isEmpty = true;
     this.#longOnes = 0;
   }
 

@@ -1,7 +1,7 @@
 import { ErrorCode, shuttingDown, WireError } from "../protocol/errors.ts";
 import { callFailureIn } from "../protocol/failure-data.ts";
 import type { Outgoing } from "../protocol/link.ts";
-import type { Reply } from "../protocol/message.ts";
+import type { ErrorObject } from "../protocol/message.ts";
 import type { Envelope } from "../protocol/parse.ts";
 import { isStopping, maySendAgain, outcomeOf } from "../protocol/retry-rule.ts";
 import { errorText } from "../protocol/serialize.ts";
@@ -35,14 +35,10 @@ export function isRejection(message: Envelope): boolean {
 }
 
 /** Why a call that a stopping server answered may be sent again; undefined if it may not. */
-export function stoppedBefore(
-  reply: Reply | undefined,
-  { idempotent }: Outgoing,
-): WireError | undefined {
-  const error = reply?.error;
-  if (error === undefined || !isStopping(error)) return undefined;
+export function stoppedBefore(error: ErrorObject, outgoing: Outgoing): WireError | undefined {
+  if (!isStopping(error)) return undefined;
   const outcome = outcomeOf(error);
-  if (!maySendAgain(outcome, idempotent)) return undefined;
+  if (!maySendAgain(outcome, outgoing)) return undefined;
   return outcome === "did-not-run"
     ? new NotTaken()
     : new WireError("CONNECTION_LOST", error.message);

@@ -66,8 +66,7 @@ export async function forwardCall(
       try {
         const reply = await target.send(request, context, settings);
         const error = reply?.error;
-        if (error === undefined || !maySendAgain(outcomeOf(error), settings.idempotent))
-          return reply;
+        if (error === undefined || !maySendAgain(outcomeOf(error), settings)) return reply;
         trouble = troubleAfter(callFailureIn(error)?.reason);
         failed = worseOf(failed, error);
       } catch (error) {
@@ -81,7 +80,7 @@ export async function forwardCall(
         }
         log.info(fields, "a call to a target failed");
         const isFinal = error instanceof BrokenStream;
-        if (isFinal || !maySendAgain(outcomeOf(error, linkClosed), settings.idempotent)) break;
+        if (isFinal || !maySendAgain(outcomeOf(error, linkClosed), settings)) break;
         if (trouble === "none") trouble = "away";
       }
       if (context.ended !== undefined) break;
@@ -99,7 +98,8 @@ function settingsOf(
 ): RelaySettings {
   const { config } = route;
   const streams = described?.["x-stream"] !== undefined;
-  const limitMs = (streams ? undefined : config.timeoutMs) ?? Number.POSITIVE_INFINITY;
+  const limitMs =
+    (streams || request.upload ? undefined : config.timeoutMs) ?? Number.POSITIVE_INFINITY;
   const left = Math.min(timeLeft(request, context, clock) ?? Number.POSITIVE_INFINITY, limitMs);
   return {
     method: route.there(request.method),

@@ -8,7 +8,7 @@ export const room = 1_024;
 const longestCharacter = 6;
 /** Longest JSON form of a number. */
 const longestNumber = 25;
-/** Everything but the params, their types, the method name and the trace state. */
+/** Everything but the params, their types, the method name, the trace state and the baggage. */
 const envelope = 500;
 
 /**
@@ -16,8 +16,8 @@ const envelope = 500;
  * The request is serialized only if the estimate does not rule that out.
  */
 export function isLongerThan(maxBytes: number, request: Request): boolean {
-  const { method, params, types, tracestate = "" } = request;
-  const names = longestCharacter * (method.length + tracestate.length);
+  const { method, params, types, tracestate = "", baggage = "" } = request;
+  const names = longestCharacter * (method.length + tracestate.length + baggage.length);
   const mayBe = left(left(maxBytes - envelope - names, params), types) < 0;
   return mayBe && new TextEncoder().encode(requestText(request)).length > maxBytes;
 }

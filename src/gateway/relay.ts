@@ -1,7 +1,7 @@
 import { type Attachments, attachedIn, defaultMaxBytes, inlined } from "../protocol/attachments.ts";
 import { type Clock, timeUntil } from "../protocol/clock.ts";
 import type { Context } from "../protocol/context.ts";
-import { internalError, invalidParams, WireError } from "../protocol/errors.ts";
+import { internalError, invalidParams, RpcError, WireError } from "../protocol/errors.ts";
 import { callFailureIn } from "../protocol/failure-data.ts";
 import { caught } from "../protocol/handler-reply.ts";
 import { ItemQueue, itemWindow } from "../protocol/item-queue.ts";
@@ -20,6 +20,8 @@ import type { Version } from "../protocol/parse.ts";
 import { attachedFault } from "../protocol/received-bytes.ts";
 import { outcomeOf } from "../protocol/retry-rule.ts";
 import { traceContextOf } from "../protocol/trace-context.ts";
+import { openUpload } from "../protocol/upload.ts";
+import { UploadSender } from "../protocol/upload-sender.ts";
 import { TypedJson } from "../protocol/value-codec.ts";
 import { BrokenStream, fromServer, Settled, tooLong } from "./failures.ts";
 import { isLongerThan } from "./outgoing-size.ts";
@@ -60,6 +62,7 @@ export class Relay implements Outgoing {
   readonly headers: Readonly<Record<string, string>> | undefined;
   readonly goesElsewhere: boolean;
   readonly read: boolean;
+  readonly upload: UploadSender | undefined;
   readonly #context: Context;
   readonly #mayRepeat: boolean;
   /** Whether the caller accepts rich values. */
@@ -72,7 +75,7 @@ export class Relay implements Outgoing {
   #ahead = 0;
 
   private constructor(
-    { credit, types }: Request,
+    { credit, types, upload }: Request,
     context: Context,
     settings: RelaySettings,
     onActivity: (() => void) | undefined,
@@ -84,6 +87,18 @@ export class Relay implements Outgoing {
     this.#onActivity = onActivity;
     this.#isRich = types !== undefined;
     this.read = credit !== undefined || settings.streams === true;
+    if (upload) this.upload = this.#passOn();
+  }
+
+  /** Passes on what the caller uploads, as fast as the upstream asks for it. */
+  #passOn(): UploadSender {
+    // An upload lasts as long as its caller sends.
+    this.#context.limit?.(Number.POSITIVE_INFINITY);
+    const items = openUpload(this.#context, (value, types) => this.#typed(value, types));
+    return new UploadSender(items, {
+      members: (item) => (item instanceof TypedJson ? { ...item } : { value: item }),
+      fail: (thrown) => this.#fail(thrown),
+    });
   }
 
   /** A restarted stream would repeat items that the caller has, without telling it. */
@@ -102,7 +117,6 @@ export class Relay implements Outgoing {
     settings: RelaySettings,
     onActivity?: () => void,
   ): Promise<Reply | undefined> {
-    const relay = new Relay(request, context, settings, onActivity);
     if (hasEnded(context)) throw callerGone();
     const refusal = settings.streams && !isNotification(request) && streamRefusal(context);
     if (refusal) throw new Settled(refusal);
@@ -110,22 +124,27 @@ export class Relay implements Outgoing {
     const { maxBytes } = settings;
     // The upstream might close the connection, which other calls share.
     if (maxBytes !== undefined && isLongerThan(maxBytes, outgoing)) throw new Settled(tooLong);
+    const relay = relayOf(() => new Relay(request, context, settings, onActivity));
     watchEnd(context, () => relay.cancel?.(callerGone()));
     try {
       const reply = await fromServer(link.send(outgoing, relay));
       await relay.#end();
-      // Another target would send the items again.
-      if (relay.#items !== undefined && outcomeOf(reply?.error) !== "final")
+      if (relay.#isUnderWay && outcomeOf(reply?.error) !== "final")
         relay.#refused ??= new Settled(reply?.error as ErrorObject);
       if (relay.#refused !== undefined) throw relay.#refused;
       return reply;
     } catch (error) {
       await relay.#end();
       if (relay.#refused !== undefined) throw relay.#refused;
-      throw relay.#items !== undefined && error instanceof WireError
-        ? new BrokenStream(error)
-        : error;
+      throw relay.#isUnderWay && error instanceof WireError ? new BrokenStream(error) : error;
+    } finally {
+      relay.upload?.stop();
     }
+  }
+
+  /** Whether another target would get items again, or send them again. */
+  get #isUnderWay(): boolean {
+    return this.#items !== undefined || this.upload?.begun === true;
   }
 
   item(
@@ -217,6 +236,15 @@ export class Relay implements Outgoing {
   }
 }
 
+/** An upload may be refused. */
+function relayOf(make: () => Relay): Relay {
+  try {
+    return make();
+  } catch (error) {
+    throw error instanceof RpcError ? new Settled(error) : error;
+  }
+}
+
 /** The length of an item as JSON; infinite if it is nested too deeply to serialize. */
 function lengthOf(value: unknown): number {
   try {
@@ -248,7 +276,7 @@ async function outgoingRequest(
   { carriesBytes }: Link,
 ): Promise<Request> {
   // Forward the trace context from whichever transport it came over.
-  const { traceparent, tracestate } = traceContextOf(request, context.transport) ?? {};
+  const { traceparent, tracestate, baggage } = traceContextOf(request, context.transport) ?? {};
   // Ids of different callers may be equal, so each forwarded call gets its own.
   const id = isNotification(request) ? undefined : nextId();
   // Files pass while they arrive if the link can carry them beside the message.
@@ -272,7 +300,9 @@ async function outgoingRequest(
     timeoutMs: settings.timeoutMs,
     traceparent,
     tracestate,
+    baggage,
     types: request.types,
+    upload: request.upload,
   };
 }
 

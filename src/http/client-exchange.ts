@@ -2,9 +2,9 @@ import { decodeUtf8 } from "../framing/utf8.ts";
 import type { CredentialSource } from "../protocol/credentials.ts";
 import { WireError } from "../protocol/errors.ts";
 import type { Payload } from "../protocol/exchange.ts";
-import { parseJson } from "../protocol/json-text.ts";
 import type { Request } from "../protocol/message.ts";
 import { badReply, replyOf } from "../protocol/pair.ts";
+import { parseJson } from "../protocol/parsed-json.ts";
 import type { HttpSigner } from "../protocol/seal.ts";
 import { requestText } from "../protocol/serialize.ts";
 import { type EventStreamDecoder, replyTooLarge } from "./event-stream.ts";
@@ -22,11 +22,11 @@ export function uploadHeaders(contentType: string, count: number): HeaderRecord 
 
 /** Writes a request without the members that are sent as headers; in a batch they stay, since headers are not for one entry. */
 export function writeRequest(request: Request, alone: boolean): string {
-  const { jsonrpc, method, params, id, timeoutMs, traceparent, types } = request;
+  const { jsonrpc, method, params, id, timeoutMs, traceparent, types, upload } = request;
   if (!alone || jsonrpc === undefined || (timeoutMs === undefined && traceparent === undefined)) {
     return requestText(request);
   }
-  return requestText({ jsonrpc, method, params, id, types });
+  return requestText({ jsonrpc, method, params, id, types, upload });
 }
 
 /** Makes the headers of each request: synchronous unless the source is asynchronous, and often the same object. */
@@ -84,12 +84,13 @@ export class RequestHeaders {
 
 /** The members of a request that are sent as headers. */
 export function carriedBy(request: Request | undefined): HeaderRecord | undefined {
-  const { timeoutMs, traceparent, tracestate } = request ?? {};
+  const { timeoutMs, traceparent, tracestate, baggage } = request ?? {};
   if (timeoutMs === undefined && traceparent === undefined) return undefined;
   return merged({
     "timeout-ms": timeoutMs === undefined ? timeoutMs : `${Math.ceil(timeoutMs)}`,
     traceparent,
     tracestate: traceparent && tracestate,
+    baggage: traceparent && baggage,
   });
 }
 

@@ -142,8 +142,8 @@ export class Exchange implements EventHost, BodyReader, Linked<Exchange> {
 
   send(status: number, text: string, headers?: HeaderRecord, isArriving = false): void {
     const { message } = this;
-    if (message.isAnswered) return;
     const all = this.#headers(status, text, headers);
+    if (message.isAnswered) return;
     try {
       if (isArriving) message.sendEarly(status, text, all);
       else if (text.length >= compressedFromLength && this.#mayCompress) {
@@ -220,26 +220,35 @@ export class Exchange implements EventHost, BodyReader, Linked<Exchange> {
       const asEvents = this.#asEvents && status === 200 && text !== undefined;
       if (this.#events.settle(text, asEvents, origin.streams !== undefined)) return;
     }
-    const headers = host.replyHeaders(origin, status);
+    const isPlain = status === 200 && origin.replyHeaders === undefined;
+    const headers = isPlain ? undefined : host.replyHeaders(origin, status);
+    if (this.#parts !== undefined || this.#attached !== undefined) {
+      this.#replyBesideParts(status, text, headers);
+    } else if (text === undefined) this.send(host.noReplyStatus, "", headers);
+    else this.send(status, text, headers);
+  }
+
+  /** Replies to a request with files, or with bytes beside the reply. */
+  #replyBesideParts(
+    status: number,
+    text: string | undefined,
+    headers: HeaderRecord | undefined,
+  ): void {
     // Nothing reads what still arrives.
     const isArriving = this.#parts?.isArriving === true;
     this.#parts?.discard();
     if (this.#attached !== undefined && text !== undefined) {
       this.#sendParts(status, text, this.#attached, headers);
-    } else if (isArriving) {
-      this.send(
-        text === undefined ? host.noReplyStatus : status,
-        text ?? "",
-        { ...headers, connection: "close" },
-        true,
-      );
-    } else if (text === undefined) this.send(host.noReplyStatus, "", headers);
-    else this.send(status, text, headers);
+      return;
+    }
+    const sent = isArriving ? { ...headers, connection: "close" } : headers;
+    const shown = text === undefined ? this.#host.noReplyStatus : status;
+    this.send(shown, text ?? "", sent, isArriving);
   }
 
   #attach(reply: AttachedReply): boolean {
     // Events cannot carry bytes, and a signature covers a text.
-    if (this.#asEvents || this.#events?.started === true || this.#transport?.isSigned) return false;
+    if (this.#asEvents || this.#events?.started === true || this.#isSigned) return false;
     this.#attached = reply;
     return true;
   }
@@ -270,12 +279,15 @@ export class Exchange implements EventHost, BodyReader, Linked<Exchange> {
 
   /** A signed reply is not compressed, because its digest covers the text. */
   get #mayCompress(): boolean {
-    const isSigned = this.#transport?.isSigned === true;
-    return this.#host.compresses && this.origin?.mayCompress !== false && !isSigned;
+    return this.#host.compresses && this.origin?.mayCompress !== false && !this.#isSigned;
+  }
+
+  get #isSigned(): boolean {
+    return this.#transport?.facts?.signReply !== undefined;
   }
 
   #headers(status: number, text: string, own: HeaderRecord | undefined): HeaderRecord | undefined {
-    const signature = this.#transport?.signature(status, text);
+    const signature = this.#transport?.facts?.signReply?.(status, text);
     const common = this.#host.commonHeaders(this);
     if (signature === undefined && common === undefined) return own;
     return { ...own, ...signature, ...common };

@@ -1,4 +1,5 @@
 import type { Clock } from "../protocol/clock.ts";
+import { defaultWriteTimeoutMs } from "../protocol/defaults.ts";
 import type { WireBuffers } from "../protocol/memory-bounds.ts";
 import type { PeerCertificate, Transport } from "../protocol/origin.ts";
 import type { Service } from "../protocol/service.ts";
@@ -86,9 +87,6 @@ export interface MessageLimits {
   /** How long a client may read nothing of what was sent to it; 0 waits for ever. */
   readonly writeTimeoutMs: number;
 }
-
-/** How long a client may read nothing of what was sent to it. */
-export const defaultWriteTimeoutMs = 10_000;
 
 export function messageLimits(
   { limits, running }: Pick<Service, "limits" | "running">,

@@ -1,6 +1,5 @@
 import type { PeerCertificate, Transport } from "../protocol/origin.ts";
 import type { HttpRequestFacts } from "../protocol/seal.ts";
-import type { HeaderRecord } from "./client-exchange.ts";
 import type { SentBody } from "./content-coding.ts";
 import type { HttpMessage } from "./http-message.ts";
 
@@ -9,7 +8,8 @@ export class HttpTransport implements Transport {
   readonly kind = "http";
   readonly #message: HttpMessage;
   readonly #body: SentBody | undefined;
-  #http: HttpRequestFacts | undefined = undefined;
+  /** What `http` returned, if it was read; verifying a request sets `signReply`. */
+  facts: HttpRequestFacts | undefined = undefined;
 
   /** `body` is exactly what was sent, if that is known. */
   constructor(message: HttpMessage, body: SentBody | undefined) {
@@ -19,23 +19,14 @@ export class HttpTransport implements Transport {
 
   get http(): HttpRequestFacts {
     const { head } = this.#message;
-    this.#http ??= {
+    this.facts ??= {
       method: head.method ?? "",
       authority: head.host ?? "",
       target: this.#message.target,
       body: this.#body,
       signReply: undefined,
     };
-    return this.#http;
-  }
-
-  get isSigned(): boolean {
-    return this.#http?.signReply !== undefined;
-  }
-
-  /** The headers that sign a reply; undefined unless the request was verified. */
-  signature(status: number, body: string): HeaderRecord | undefined {
-    return this.#http?.signReply?.(status, body);
+    return this.facts;
   }
 
   get headers(): Transport["headers"] {

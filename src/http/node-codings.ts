@@ -1,15 +1,24 @@
-import type { IncomingMessage } from "node:http";
+import { constants as sizes } from "node:buffer";
 import type { Transform } from "node:stream";
 import zlib, { constants } from "node:zlib";
-import { BodyBytes } from "./body-bytes.ts";
+import { decodeUtf8 } from "../framing/utf8.ts";
+import type { BodyBytes } from "./body-bytes.ts";
 import type { Coding } from "./content-coding.ts";
-import type { BodyFault, BodyReader, MessageLimits } from "./http-message.ts";
+import type { BodyReader } from "./http-message.ts";
 import { largeReplyLength } from "./unread-reply.ts";
+import { ZlibQueue } from "./zlib-queue.ts";
+
+type Done = (error: Error | null, bytes: Buffer) => void;
+
+interface InflateLimit {
+  readonly maxOutputLength: number;
+}
 
 interface Codec {
   inflater(): Transform;
+  inflate(bytes: Uint8Array, limit: InflateLimit, done: Done): void;
   deflateSync(text: string): Buffer;
-  deflate(text: string, done: (error: Error | null, bytes: Buffer) => void): void;
+  deflate(text: string, done: Done): void;
 }
 
 // Higher levels take two to six times as long, and make JSON at most a tenth smaller.
@@ -18,12 +27,14 @@ const brotliOptions = { params: { [constants.BROTLI_PARAM_QUALITY]: 2 } };
 
 const gzip: Codec = {
   inflater: () => zlib.createGunzip(),
+  inflate: (bytes, limit, done) => zlib.gunzip(bytes, limit, done),
   deflateSync: (text) => zlib.gzipSync(text, gzipOptions),
   deflate: (text, done) => zlib.gzip(text, gzipOptions, done),
 };
 
 const br: Codec = {
   inflater: () => zlib.createBrotliDecompress(),
+  inflate: (bytes, limit, done) => zlib.brotliDecompress(bytes, limit, done),
   deflateSync: (text) => zlib.brotliCompressSync(text, brotliOptions),
   deflate: (text, done) => zlib.brotliCompress(text, brotliOptions, done),
 };
@@ -35,12 +46,9 @@ interface ZstdOptions {
 /** What Node has since 22.15. */
 interface Zstd {
   createZstdDecompress(options: ZstdOptions): Transform;
+  zstdDecompress(bytes: Uint8Array, options: ZstdOptions & InflateLimit, done: Done): void;
   zstdCompressSync(text: string, options: ZstdOptions): Buffer;
-  zstdCompress(
-    text: string,
-    options: ZstdOptions,
-    done: (error: Error | null, bytes: Buffer) => void,
-  ): void;
+  zstdCompress(text: string, options: ZstdOptions, done: Done): void;
   readonly constants: {
     readonly ZSTD_c_compressionLevel: number;
     readonly ZSTD_d_windowLogMax: number;
@@ -52,9 +60,10 @@ function zstd(): Codec | undefined {
   const native = zlib as unknown as Zstd;
   const options = { params: { [native.constants.ZSTD_c_compressionLevel]: 1 } };
   // RFC 9659 allows 8 MiB, and the library 128.
-  const limit = { params: { [native.constants.ZSTD_d_windowLogMax]: 23 } };
+  const window = { params: { [native.constants.ZSTD_d_windowLogMax]: 23 } };
   return {
-    inflater: () => native.createZstdDecompress(limit),
+    inflater: () => native.createZstdDecompress(window),
+    inflate: (bytes, limit, done) => native.zstdDecompress(bytes, { ...window, ...limit }, done),
     deflateSync: (text) => native.zstdCompressSync(text, options),
     deflate: (text, done) => native.zstdCompress(text, options, done),
   };
@@ -79,59 +88,62 @@ export function compressNow(text: string, coding: Coding): Buffer {
   return (codecs.get(coding) as Codec).deflateSync(text);
 }
 
-/** Compresses a text in another thread. */
-export function compressLater(
-  text: string,
-  coding: Coding,
-  done: (error: Error | null, bytes: Buffer) => void,
-): void {
-  (codecs.get(coding) as Codec).deflate(text, done);
+const queue = new ZlibQueue();
+
+/**
+ * Compresses a text in another thread, when its turn comes. `take` returns the text then, or undefined if it is not needed
+ * any more.
+ */
+export function compressLater(take: () => string | undefined, coding: Coding, done: Done): void {
+  queue.run((ended) => {
+    const text = take();
+    if (text === undefined) {
+      ended();
+      return;
+    }
+    (codecs.get(coding) as Codec).deflate(text, (error, bytes) => {
+      ended();
+      done(error, bytes);
+    });
+  });
 }
 
 /** Compresses a text in the way that takes less time. */
 export function compress(text: string, coding: Coding): Promise<Buffer> {
   if (text.length <= largeReplyLength) return Promise.resolve(compressNow(text, coding));
   return new Promise((resolve, reject) => {
-    compressLater(text, coding, (error, bytes) =>
+    const take = (): string => text;
+    compressLater(take, coding, (error, bytes) =>
       error === null ? resolve(bytes) : reject(error),
     );
   });
 }
 
-/** Inflates the body of a request while it arrives. The limits hold for both forms of it. */
-export function readInflated(
-  request: IncomingMessage,
+/**
+ * Inflates a body that has arrived completely, when its turn comes, to at most `maxBytes`. Inflating it while it arrives
+ * would let slow clients hold what an inflater needs: a kilobyte of brotli can make that a megabyte.
+ */
+export function inflateLater(
+  body: BodyBytes,
   coding: Coding,
-  limits: MessageLimits,
+  maxBytes: number,
   reader: BodyReader,
 ): void {
-  const inflater = inflaterOf(coding) as Transform;
-  const collect = (chunk: Buffer): void => void sent.add(chunk, false);
-  const stop = (): void => {
-    request.off("data", collect);
-    request.unpipe(inflater).resume();
-    inflater.destroy();
-    sent.discard();
-    inflated.discard();
-  };
-  const fail = (fault: BodyFault): void => {
-    stop();
-    reader.failed(fault);
-  };
-  const sent = new BodyBytes(limits, fail);
-  const inflated = new BodyBytes(limits, fail);
-  inflater.on("data", (chunk: Buffer) => inflated.add(chunk, false));
-  inflater.on("error", () => fail("unreadable"));
-  inflater.on("end", () => {
-    const text = inflated.takeText();
-    const bytes = sent.takeBytes();
-    // More may follow, which belongs to nothing and would not be read.
-    stop();
-    reader.received(text, bytes);
+  const limit = { maxOutputLength: Math.min(maxBytes, sizes.MAX_LENGTH) };
+  queue.run((ended) => {
+    if (body.hasFailed) {
+      ended();
+      return;
+    }
+    const sent = body.takeBytes();
+    (codecs.get(coding) as Codec).inflate(sent, limit, (error, bytes) => {
+      ended();
+      if (error === null) reader.received(decodeUtf8(bytes, 0, bytes.length), sent);
+      else reader.failed(isTooLong(error) ? "too-large" : "unreadable");
+    });
   });
-  request.once("close", () => {
-    if (!request.complete) stop();
-  });
-  request.on("data", collect);
-  request.pipe(inflater);
+}
+
+function isTooLong(error: Error & { readonly code?: unknown }): boolean {
+  return error.code === "ERR_BUFFER_TOO_LARGE";
 }

@@ -14,11 +14,11 @@ import type { EventSink } from "./event-peer.ts";
 import type { BodyFault, BodyReader, HttpMessage, MessageLimits } from "./http-message.ts";
 import type { ByteSource } from "./multipart-reader.ts";
 import { NodeByteSource, writeStream } from "./node-bytes.ts";
-import { compressLater, compressNow, nodeCodings, readInflated } from "./node-codings.ts";
+import { compressLater, compressNow, inflateLater, nodeCodings } from "./node-codings.ts";
 import { NodeEventSink, whenClosed } from "./node-event-sink.ts";
 import { NodeHead } from "./node-head.ts";
 import { inTurn } from "./pipeline.ts";
-import { countable, countUnread, largeReplyLength } from "./unread-reply.ts";
+import { countable, countUnread, largeReplyLength, UncompressedReply } from "./unread-reply.ts";
 
 /** How long a client that is refused may go on sending its body, and has for reading the refusal. */
 const lingerMs = 2_000;
@@ -101,22 +101,25 @@ export class NodeMessage implements HttpMessage {
       this.#hand(reader, text, isExact && coding === undefined ? text : undefined);
       return;
     }
-    if (coding !== undefined) {
-      readInflated(request, coding as Coding, this.#limits, {
-        received: (text, sent) => this.#hand(reader, text, sent),
-        failed: (fault) => reader.failed(fault),
-      });
-      return;
-    }
     const body = new BodyBytes(this.#limits, (fault) => {
       request.off("data", collect);
       request.off("end", finish);
       reader.failed(fault);
     });
     const collect = (chunk: Buffer): void => {
-      if (body.add(chunk, request.complete)) request.once("close", () => body.discard());
+      if (!body.add(chunk, request.complete)) return;
+      request.once("close", () => {
+        if (!request.complete) body.discard();
+      });
     };
     const finish = (): void => {
+      if (coding !== undefined) {
+        inflateLater(body, coding as Coding, this.#limits.maxMessageBytes, {
+          received: (text, sent) => this.#hand(reader, text, sent),
+          failed: (fault) => reader.failed(fault),
+        });
+        return;
+      }
       const text = body.takeText();
       this.#hand(reader, text, text);
     };
@@ -163,15 +166,20 @@ export class NodeMessage implements HttpMessage {
   ): void {
     const response = this.#response;
     response.writeHead(status, { "Content-Type": "application/json", ...headers });
-    compressLater(text, coding, (error, bytes) => {
-      if (response.destroyed) return;
-      if (error !== null) {
-        response.destroy(error);
-        return;
-      }
-      response.end(bytes);
-      countUnread(response, bytes.length, this.#limits);
-    });
+    const reply = new UncompressedReply(text, response, this.#limits.buffers);
+    compressLater(
+      () => reply.take(),
+      coding,
+      (error, bytes) => {
+        if (response.destroyed) return;
+        if (error !== null) {
+          response.destroy(error);
+          return;
+        }
+        response.end(bytes);
+        countUnread(response, bytes.length, this.#limits);
+      },
+    );
   }
 
   sendStream(status: number, bytes: ReadableStream<Uint8Array>, headers: HeaderRecord): void {

@@ -1,4 +1,5 @@
 import type { ServerResponse } from "node:http";
+import type { Buffering, WireBuffers } from "../protocol/memory-bounds.ts";
 import { countUnsent } from "../streams/unsent-bytes.ts";
 import type { MessageLimits } from "./http-message.ts";
 
@@ -19,4 +20,40 @@ export function countUnread(
   if (length <= largeReplyLength || response.writableLength === 0) return;
   response.setTimeout(writeTimeoutMs);
   countUnsent(response, buffers);
+}
+
+/** A large reply that waits until it is compressed, and counts as unread until then. */
+export class UncompressedReply implements Buffering {
+  readonly #response: ServerResponse;
+  readonly #release: () => void;
+  #text: string | undefined;
+
+  constructor(text: string, response: ServerResponse, buffers: WireBuffers) {
+    this.#text = text;
+    this.#response = response;
+    const release = (): void => {
+      this.#text = undefined;
+      buffers.closed(this);
+      response.off("close", release);
+    };
+    this.#release = release;
+    buffers.opened(this);
+    response.once("close", release);
+    buffers.moved(text.length);
+  }
+
+  get bufferedBytes(): number {
+    return this.#text?.length ?? 0;
+  }
+
+  /** The text; undefined if its client is gone. */
+  take(): string | undefined {
+    const text = this.#text;
+    this.#release();
+    return text;
+  }
+
+  shed(): void {
+    this.#response.destroy();
+  }
 }

@@ -1,9 +1,22 @@
-import type { Clock, Timer } from "../protocol/clock.ts";
-import { serverBusy } from "../protocol/errors.ts";
+import type { Clock } from "../protocol/clock.ts";
+import { internalError, RemoteError, RpcError, requestCancelled } from "../protocol/errors.ts";
 import { limitOf } from "../protocol/limits.ts";
-import { heapBytes } from "../protocol/memory-bounds.ts";
-import { McpError } from "./errors.ts";
-import type { TaskWork } from "./task-work.ts";
+import type { Log } from "../protocol/log.ts";
+import { andThen, isThenable, type MaybePromise } from "../protocol/message.ts";
+import type { Amendment, LiveWork } from "../work/live-work.ts";
+import { MemoryWorkStore } from "../work/memory-store.ts";
+import type { WorkStore } from "../work/work-store.ts";
+import { type WorkFollower, WorkTable } from "../work/work-table.ts";
+import { errorOf, invalidArguments, McpError } from "./errors.ts";
+import { MetaKey } from "./meta-keys.ts";
+import type { TaskStatus } from "./task.ts";
+import {
+  firstRecord,
+  plainError,
+  type TaskBody,
+  type TaskRecord,
+  withStatus,
+} from "./task-record.ts";
 
 export interface TaskOptions {
   /** Most tasks kept at a time; stops memory exhaustion. One caller can run half of them. @default 1000 */
@@ -17,148 +30,249 @@ export interface TaskOptions {
   readonly ttlMs?: number;
   /** The longest time that a caller may ask for. @default 3600000 */
   readonly maxTtlMs?: number;
+  /**
+   * Where tasks are stored, such as a `PostgresWorkStore`; then `maxTasks` and `maxBytes` bound those that run. Servers
+   * that are not one fleet need stores of their own. @default this process
+   */
+  readonly store?: WorkStore;
 }
 
-interface Kept<T> {
-  readonly task: T;
-  readonly timer: Timer;
-  readonly owner: unknown;
-  /** Memory that its arguments take, or once it is over, its result. */
-  bytes: number;
-}
+/** A task that this process does. */
+export type LiveTask = LiveWork<TaskBody>;
 
-/** Tasks by id, bounded in number, memory and time. */
-export class TaskTable<T extends { readonly work: TaskWork }> {
-  readonly #kept = new Map<string, Kept<T>>();
-  /** Tasks whose methods still run, including cancelled and dropped ones. */
-  readonly #running = new Set<Kept<T>>();
+/** The tasks of a server or a client, whichever process does them. */
+export class TaskTable {
+  readonly #table: WorkTable<TaskBody>;
   readonly #clock: Clock;
-  readonly #limits: Required<TaskOptions>;
-  #bytes = 0;
+  readonly #log: Log;
+  readonly #maxTasks: number;
+  readonly #ttlMs: number;
+  readonly #maxTtlMs: number;
 
-  constructor(clock: Clock, options: TaskOptions = {}) {
-    const { maxTasks = 1_000, ttlMs = 600_000, maxTtlMs = 3_600_000 } = options;
-    const { maxBytes = 64 * 1024 * 1024 } = options;
+  constructor(clock: Clock, log: Log, options: TaskOptions = {}) {
+    const maxTasks = limitOf("maxTasks", options.maxTasks, 1_000);
+    const maxBytes = limitOf("maxBytes", options.maxBytes, 64 * 1024 * 1024);
     this.#clock = clock;
-    this.#limits = {
-      maxTasks: limitOf("maxTasks", maxTasks),
-      maxBytes: limitOf("maxBytes", maxBytes),
-      ttlMs: limitOf("ttlMs", ttlMs),
-      maxTtlMs: limitOf("maxTtlMs", maxTtlMs),
-    };
+    this.#log = log;
+    this.#maxTasks = maxTasks;
+    this.#ttlMs = limitOf("ttlMs", options.ttlMs, 600_000);
+    this.#maxTtlMs = limitOf("maxTtlMs", options.maxTtlMs, 3_600_000);
+    this.#table = new WorkTable({
+      store: options.store ?? new MemoryWorkStore({ maxRecords: maxTasks, maxBytes, clock }),
+      clock,
+      log,
+      maxRunning: maxTasks,
+      maxRunningBytes: maxBytes,
+      abandoned: (record) => ({
+        record: this.#with(record, "failed", {
+          error: {
+            code: internalError.code,
+            message: "the process that ran this task has stopped",
+          },
+        }),
+      }),
+    });
   }
 
-  /** Starts a task of an owner, dropping finished ones if there is no room; `make` gets how long it is kept. */
-  begin(
+  /** Stores a task of an owner, then runs it; if all have the owner "", it may have all places. Throws if there is no room. */
+  start(
+    owner: string,
     askedTtl: unknown,
-    make: (ttlMs: number) => T,
-    runTask: (task: T) => Promise<void>,
-    owner?: unknown,
-    args?: object,
-  ): T {
-    const { maxTasks, ttlMs, maxTtlMs } = this.#limits;
-    const bytes = bytesOf(args);
-    const mayBegin = this.#mayBegin(owner);
-    if (mayBegin && this.#kept.size >= maxTasks) this.#makeRoom(owner);
-    if (!mayBegin || this.#kept.size >= maxTasks || !this.#freeFor(bytes)) {
-      throw new McpError(serverBusy.code, serverBusy.message, serverBusy.data, serverBusy);
-    }
+    args: object | undefined,
+    run: (task: LiveTask) => MaybePromise<object>,
+    log: Log = this.#log,
+  ): MaybePromise<LiveTask> {
     const isTime = typeof askedTtl === "number" && askedTtl > 0;
-    const task = make(isTime ? Math.min(askedTtl, maxTtlMs) : ttlMs);
-    const timer = this.#clock.after(task.work.ttlMs, () => this.#drop(task));
-    const kept = { task, timer, owner, bytes };
-    this.#bytes += bytes;
-    this.#kept.set(task.work.id, kept);
-    this.#running.add(kept);
-    void runTask(task).finally(() => this.#finished(kept));
-    return task;
-  }
-
-  find(taskId: unknown): T | undefined {
-    return typeof taskId === "string" ? this.#kept.get(taskId)?.task : undefined;
-  }
-
-  list(): T[] {
-    return Array.from(this.#kept.values(), ({ task }) => task);
-  }
-
-  /** Cancels and drops all tasks. */
-  end(): void {
-    for (const task of this.list()) this.#drop(task);
-  }
-
-  #drop({ work }: T): void {
-    const kept = this.#kept.get(work.id);
-    kept?.timer.cancel();
-    this.#kept.delete(work.id);
-    // What a method that ignores the cancellation was called with stays until it ends.
-    if (kept !== undefined && !this.#running.has(kept)) this.#bytes -= kept.bytes;
-    work.cancel();
-  }
-
-  #finished(kept: Kept<T>): void {
-    const { work } = kept.task;
-    this.#running.delete(kept);
-    this.#bytes -= kept.bytes;
-    if (!this.#kept.has(work.id)) return;
-    kept.bytes = bytesOf(work.result ?? work.error);
-    this.#bytes += kept.bytes;
-    this.#freeFor(0, kept);
-  }
-
-  /** Drops the oldest finished task of the owner whose tasks take most memory, until there is room; false if there is none. */
-  #freeFor(bytes: number, spared?: Kept<T>): boolean {
-    while (this.#bytes + bytes > this.#limits.maxBytes) {
-      const sums = new Map<unknown, number>();
-      for (const { owner, bytes } of this.#kept.values()) {
-        sums.set(owner, (sums.get(owner) ?? 0) + bytes);
-      }
-      let most: Kept<T> | undefined;
-      for (const each of this.#kept.values()) {
-        if (each === spared || this.#running.has(each) || each.bytes === 0) continue;
-        const sum = sums.get(each.owner) as number;
-        if (most === undefined || sum > (sums.get(most.owner) as number)) most = each;
-      }
-      if (most === undefined) return false;
-      this.#drop(most.task);
-    }
-    return true;
-  }
-
-  /** An owner may run no more tasks than there are free places, so that there is always room for others. */
-  #mayBegin(owner: unknown): boolean {
-    const leavesRoom = (those: readonly Kept<T>[], most: number): boolean => {
-      const own = owner === undefined ? 0 : those.filter((each) => each.owner === owner).length;
-      return those.length < most && own <= most - those.length;
+    const ttlMs = isTime ? Math.min(askedTtl, this.#maxTtlMs) : this.#ttlMs;
+    const first = firstRecord(owner, ttlMs, args, this.#clock.now());
+    const task = refusing(() => this.#table.admit(first, owner || undefined));
+    const begun = (): LiveTask => {
+      const timer = this.#clock.after(ttlMs, () => void this.#drop(task));
+      void this.#run(task, run, log).finally(() => {
+        timer.cancel();
+        task.release();
+      });
+      return task;
     };
-    const all = [...this.#running];
-    const running = all.filter(({ task }) => !task.work.isOver);
-    const { maxTasks } = this.#limits;
-    // Methods that ignore the cancellation still run; as many of those are allowed again.
-    return leavesRoom(running, maxTasks) && leavesRoom(all, 2 * maxTasks);
+    const failed = (error: unknown): never => {
+      task.release();
+      throw error;
+    };
+    try {
+      const stored = refusing(() => task.begin());
+      return isThenable(stored) ? stored.then(begun, failed) : begun();
+    } catch (error) {
+      return failed(error);
+    }
   }
 
-  /** Drops the oldest finished task of the owner with the most tasks, never for an owner with more. */
-  #makeRoom(owner: unknown): void {
-    const counts = new Map<unknown, number>([[owner, 0]]);
-    for (const each of this.#kept.values()) {
-      counts.set(each.owner, (counts.get(each.owner) ?? 0) + 1);
+  /** Throws if there is no such task, or it belongs to another owner. */
+  find(taskId: unknown, owner: string): MaybePromise<TaskRecord> {
+    return andThen(this.get(taskId, owner), (record) => {
+      if (record === undefined) throw noSuchTask();
+      return record;
+    });
+  }
+
+  get(taskId: unknown, owner: string): MaybePromise<TaskRecord | undefined> {
+    return typeof taskId === "string" ? this.#table.find(taskId, owner) : undefined;
+  }
+
+  /** The tasks of an owner, oldest first. */
+  async list(owner: string): Promise<TaskRecord[]> {
+    const { records } = await this.#table.list({ owner, limit: this.#maxTasks });
+    return [...records].sort((a, b) => a.body.createdAt - b.body.createdAt);
+  }
+
+  follow(record: TaskRecord, follower: WorkFollower<TaskBody, never>): () => void {
+    return this.#table.follow(record.id, record, follower);
+  }
+
+  /** Changes a task, whichever process does it. */
+  async change(
+    taskId: unknown,
+    owner: string,
+    make: Amendment<TaskBody, never>,
+  ): Promise<TaskRecord> {
+    const { id } = await this.find(taskId, owner);
+    const record = await this.#table.change(id, owner, make);
+    if (record === undefined) throw noSuchTask();
+    return record;
+  }
+
+  /** Changes the status of a task that this process does, unless it is over. */
+  become(
+    task: LiveTask,
+    status: TaskStatus,
+    more: Partial<TaskBody> = {},
+  ): MaybePromise<TaskRecord | undefined> {
+    return task.amend((record) => ({ record: this.#with(record, status, more) }));
+  }
+
+  /** Cancels a task; `wasOver` says that it was too late. */
+  async cancel(
+    taskId: unknown,
+    owner: string,
+  ): Promise<{ readonly record: TaskRecord; readonly wasOver: boolean }> {
+    const live = this.#table.live(taskId as string);
+    let wasOver = false;
+    const record = await this.change(taskId, owner, (before) => {
+      wasOver = before.phase === "over";
+      return wasOver ? undefined : { record: this.#with(before, "cancelled", {}) };
+    });
+    live?.abort(cancellation());
+    return { record, wasOver };
+  }
+
+  /**
+   * The reply to `tasks/result` of 2025-11-25, once the task is over: what the request itself would have returned.
+   * `meanwhile` runs before each wait.
+   */
+  async outcome(
+    taskId: unknown,
+    owner: string,
+    signal: AbortSignal,
+    meanwhile: (record: TaskRecord) => void = () => {},
+  ): Promise<object> {
+    let record = await this.find(taskId, owner);
+    while (record.phase !== "over") {
+      // The caller is gone and will not see this error.
+      if (signal.aborted) throw signal.reason;
+      meanwhile(record);
+      record = await this.#next(record, signal);
     }
-    const countOf = (each: Kept<T>): number => counts.get(each.owner) as number;
-    let most: Kept<T> | undefined;
-    for (const each of this.#kept.values()) {
-      if (!each.task.work.isOver) continue;
-      if (most === undefined || countOf(each) > countOf(most)) most = each;
+    const { result, error } = record.body;
+    if (error !== undefined) throw errorOf(error);
+    if (record.state === "cancelled") {
+      throw new McpError(requestCancelled.code, "the task was cancelled");
     }
-    if (most !== undefined && countOf(most) >= (counts.get(owner) as number)) this.#drop(most.task);
+    const { _meta, ...rest } = result as { _meta?: object };
+    return { ...rest, _meta: { ..._meta, [MetaKey.RelatedTask]: { taskId: record.id } } };
+  }
+
+  /** Cancels all tasks that this process does. */
+  end(): void {
+    this.#table.close();
+  }
+
+  /** The record after its next change; the same one if the signal aborts. */
+  async #next(record: TaskRecord, signal: AbortSignal): Promise<TaskRecord> {
+    let wake: (next: TaskRecord | undefined) => void = () => {};
+    const woken = new Promise<TaskRecord | undefined>((resolve) => {
+      wake = resolve;
+    });
+    const stopped = (): void => wake(record);
+    const leave = this.follow(record, (next) => wake(next));
+    signal.addEventListener("abort", stopped, { once: true });
+    try {
+      // It may have changed before it was followed.
+      const now = await this.find(record.id, record.owner);
+      const next = now.version > record.version || signal.aborted ? now : await woken;
+      if (next === undefined) throw noSuchTask();
+      return next;
+    } finally {
+      leave();
+      signal.removeEventListener("abort", stopped);
+    }
+  }
+
+  /** Runs a task; internal errors are logged and not shown to the peer. */
+  async #run(
+    task: LiveTask,
+    run: (task: LiveTask) => MaybePromise<object>,
+    log: Log,
+  ): Promise<void> {
+    try {
+      await this.become(task, "completed", { result: await run(task) });
+    } catch (error) {
+      const isOwn = error instanceof RpcError && !(error instanceof RemoteError);
+      if (!isOwn && !task.isOver) log.error({ err: error, task: task.id }, "a task failed");
+      try {
+        await this.become(task, "failed", { error: plainError(isOwn ? error : internalError) });
+      } catch (failure) {
+        log.error({ err: failure, task: task.id }, "could not store that a task failed");
+      }
+    }
+  }
+
+  /** The time of a task is up. */
+  async #drop(task: LiveTask): Promise<void> {
+    try {
+      await this.become(task, "cancelled");
+      await this.#table.remove(task.id);
+    } catch (error) {
+      this.#log.warn({ err: error, task: task.id }, "could not remove a task");
+    }
+    task.abort(cancellation());
+  }
+
+  #with(before: TaskRecord, status: TaskStatus, more: Partial<TaskBody>): TaskRecord {
+    return withStatus(before, status, more, this.#clock.now());
   }
 }
 
-function bytesOf(value: object | undefined): number {
+function noSuchTask(): McpError {
+  return invalidArguments("there is no such task");
+}
+
+function cancellation(): Error {
+  return new Error("the task was cancelled");
+}
+
+/** A refusal fails the request itself, also if a tool causes it. */
+function refusing<T>(run: () => T): T {
   try {
-    return value === undefined ? 0 : heapBytes(JSON.stringify(value));
-  } catch {
-    // A result that cannot be written is never sent either.
-    return 0;
+    return run();
+  } catch (error) {
+    throw error instanceof RpcError ? protocolError(error) : error;
   }
+}
+
+function protocolError(error: RpcError): McpError {
+  const { code, message, data, status, headers } = error;
+  return new McpError(code, message, data, {
+    cause: error,
+    ...(status !== undefined && { status }),
+    ...(headers !== undefined && { headers }),
+  });
 }

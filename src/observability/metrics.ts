@@ -8,7 +8,9 @@ import { CallSeries, durationBounds } from "./call-series.ts";
 import { EventLoopLag } from "./event-loop-lag.ts";
 import { Bounded, Count, type Family, type Series } from "./metric-family.ts";
 import { settled, sideOf } from "./observed-call.ts";
+import { processFamilies } from "./process-metrics.ts";
 import { type Exposition, exposition } from "./prometheus.ts";
+import { version } from "./version.ts";
 
 export interface MetricsOptions {
   /** Prefix of every metric name. @default "callwire" */
@@ -182,6 +184,10 @@ export class Metrics {
         "Longest delay of a timer since the last scrape.",
         this.#lag.take(),
       ),
+      family("gauge", "build_info", "The version of callwire.", [
+        { labels: { version }, value: 1 },
+      ]),
+      ...processFamilies(),
     ];
   }
 

@@ -2,7 +2,6 @@ import { imports } from "./python-runtime.ts";
 
 /** Imports of a client with rich values. */
 export const richImports: string = imports
-  .replace("\nimport contextlib", "\nimport base64\nimport contextlib")
   .replace("\nimport json", "\nimport json\nimport math")
   .replace("\nfrom typing", "\nfrom datetime import datetime\nfrom typing");
 

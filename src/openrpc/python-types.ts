@@ -10,15 +10,18 @@ const keywords: readonly string[] = `
   False None True and as assert async await break class continue def del elif else except finally for
   from global if import in is lambda nonlocal not or pass raise return try while with yield match case
   type self str int float bool bytes list dict tuple set object print
-  Any Client Dict Iterator List Literal Optional Union
+  Any AsyncClient AsyncIterator Client Dict Iterator List Literal Optional Union
 `
   .trim()
   .split(/\s+/);
 
 const ownNames = `
-  Mapping Sequence Tuple TypedDict TYPE_CHECKING TypeAlias annotations
-  Api RpcError WireError Params base64 contextlib datetime http math itertools json urllib
-  Exception OSError RecursionError UnicodeError ValueError isinstance next super
+  AsyncGenerator Awaitable Callable Coroutine Deque Generator Mapping Sequence Tuple TypedDict TypeVar
+  TYPE_CHECKING TypeAlias annotations Api AsyncApi Headers RpcError WireError Params
+  asyncio base64 collections contextlib datetime hashlib http itertools json math os select socket ssl
+  staticmethod threading urllib BaseException EOFError Exception IndexError KeyError OSError
+  RecursionError TimeoutError TypeError UnicodeError ValueError abs any bytearray callable enumerate
+  isinstance len min next range sorted super
 `
   .trim()
   .split(/\s+/);

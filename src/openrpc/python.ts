@@ -1,9 +1,11 @@
 import { readDocument } from "./document-reading.ts";
 import { linesOf, literalOf, type MethodTree, methodTree } from "./generated-code.ts";
 import type { JsonSchema } from "./json-schema.ts";
+import { httpWires } from "./python-http.ts";
 import { richImports, richValues } from "./python-rich-values.ts";
-import { imports, runtime } from "./python-runtime.ts";
+import { clients, imports, messages } from "./python-runtime.ts";
 import { docstring, PythonTypes, pythonName } from "./python-types.ts";
+import { socketWires } from "./python-websocket.ts";
 import { type RichForm, richFormOf } from "./rich-form.ts";
 import { isRich } from "./rich-schema.ts";
 import { pascal } from "./shared-schemas.ts";
@@ -24,18 +26,21 @@ export function pythonClient(document: unknown): string {
   const types = new PythonTypes(read.components?.schemas ?? {}, read.methods.flatMap(namesIn));
   const groups: string[] = [];
   const components = read.components?.schemas ?? {};
-  groupClass("Api", methodTree(read.methods), { types, components }, groups);
+  groupClasses(["Api", "AsyncApi"], methodTree(read.methods), { types, components }, groups);
   const rich = isRich(read);
   const { title, version } = read.info;
   const url = read.servers
     ?.map((server) => server.url)
-    .find((one) => /^https?:\/\/[^\s{}$]+$/.test(one));
+    .find((one) => /^(https?|wss?):\/\/[^\s{}$]+$/.test(one));
   const about = `Made by "callwire generate" from the OpenRPC document of ${linesOf(`${title} ${version}`).join(" ").trim()}; edits are lost.`;
   return [
     `${docstring([about], "").trimEnd()}\n${rich ? richImports : imports}`,
     ...types.declarations(),
-    runtime(url === undefined ? "url: str" : `url: str = ${literalOf(url)}`, rich),
+    messages(rich),
     ...(rich ? [richValues] : []),
+    clients(url === undefined ? "url: str" : `url: str = ${literalOf(url)}`, rich),
+    httpWires,
+    socketWires,
     ...groups,
   ]
     .join("\n\n\n")
@@ -52,32 +57,50 @@ interface Described {
   readonly components: Readonly<Record<string, JsonSchema>>;
 }
 
-function groupClass(name: string, tree: MethodTree, described: Described, groups: string[]): void {
+/** The class of a group of methods for each of the two clients. */
+function groupClasses(
+  names: readonly [name: string, asyncName: string],
+  tree: MethodTree,
+  described: Described,
+  groups: string[],
+): void {
   const { types } = described;
   const attributes = types.scope();
-  const fields: string[] = [];
-  const methods: string[] = [];
+  const fields: [string[], string[]] = [[], []];
+  const methods: [string[], string[]] = [[], []];
   for (const [key, entry] of tree) {
     const attribute = attributes.claim(key);
     if (entry instanceof Map) {
-      const inner = types.claim(`${name === "Api" ? "" : name}${pascal(key)}Api`);
-      fields.push(`        self.${attribute} = ${inner}(client)\n`);
-      groupClass(inner, entry, described, groups);
-    } else methods.push(methodCode(attribute, entry, described));
+      const inner = `${names[0] === "Api" ? "" : names[0]}${pascal(key)}Api`;
+      const claimed = [types.claim(inner), types.claim(`Async${inner}`)] as const;
+      claimed.forEach((name, i) => {
+        fields[i]?.push(`        self.${attribute} = ${name}(client)\n`);
+      });
+      groupClasses(claimed, entry, described, groups);
+    } else {
+      methodCodes(attribute, entry, described).forEach((code, i) => {
+        methods[i]?.push(code);
+      });
+    }
   }
-  const head = `class ${name}:\n    def __init__(self, client: Client) -> None:\n        self._client = client\n${fields.join("")}`;
-  groups.push([head, ...methods].join("\n").trimEnd());
+  names.forEach((name, i) => {
+    const client = i === 0 ? "Client" : "AsyncClient";
+    const head = `class ${name}:\n    def __init__(self, client: ${client}) -> None:\n        self._client = client\n${fields[i]?.join("")}`;
+    groups.push([head, ...(methods[i] ?? [])].join("\n").trimEnd());
+  });
 }
 
-function methodCode(attribute: string, method: OpenrpcMethod, described: Described): string {
+/** A method for each of the two clients. */
+function methodCodes(attribute: string, method: OpenrpcMethod, described: Described): string[] {
   const { types, components } = described;
   const place = pascal(method.name) || "Method";
   const stream = method["x-stream"];
-  const returned =
-    stream === undefined
-      ? types.hint(method.result?.schema ?? true, `${place}Result`)
-      : `Iterator[${types.hint(stream.item, `${place}Item`)}]`;
-  const { signature, params } = paramsCode(method, place, types);
+  const item = stream === undefined ? undefined : types.hint(stream.item, `${place}Item`);
+  const result = types.hint(
+    stream === undefined ? (method.result?.schema ?? true) : true,
+    `${place}Result`,
+  );
+  const { signature, params, timeout } = paramsCode(method, place, types);
   const about = docstring(
     [
       method.summary,
@@ -90,13 +113,25 @@ function methodCode(attribute: string, method: OpenrpcMethod, described: Describ
   const verb = stream === undefined ? "call" : "stream";
   const form = paramsForm(method, components);
   const given = form === undefined ? params : `${params}, ${literalOf(form)}`;
-  const call = `self._client.${verb}(${literalOf(method.name)}, ${given})`;
-  // A typed variable tells type checkers the type of the result.
-  const body =
-    stream !== undefined || returned === "Any"
-      ? `        return ${call}\n`
-      : `        _reply: ${returned} = ${call}\n        return _reply\n`;
-  return `    def ${attribute}(${["self", ...signature].join(", ")}) -> ${returned}:\n${about}${body}`;
+  const call = `self._client.${verb}(${literalOf(method.name)}, ${given}, timeout=${timeout})`;
+  const args = ["self", ...signature].join(", ");
+  if (item !== undefined) {
+    const body = `${about}        return ${call}\n`;
+    return ["Iterator", "AsyncIterator"].map(
+      (kind) => `    def ${attribute}(${args}) -> ${kind}[${item}]:\n${body}`,
+    );
+  }
+  return [
+    ["def", call],
+    ["async def", `await ${call}`],
+  ].map(([def, value]) => {
+    // A typed variable tells type checkers the type of the result.
+    const body =
+      result === "Any"
+        ? `        return ${value}\n`
+        : `        _reply: ${result} = ${value}\n        return _reply\n`;
+    return `    ${def} ${attribute}(${args}) -> ${result}:\n${about}${body}`;
+  });
 }
 
 /** Where the params have values that Python writes differently, such as an `int` that is a bigint. */
@@ -125,12 +160,13 @@ function paramsCode(
   method: OpenrpcMethod,
   place: string,
   types: PythonTypes,
-): { readonly signature: readonly string[]; readonly params: string } {
+): { readonly signature: readonly string[]; readonly params: string; readonly timeout: string } {
   const whole = method["x-params"];
   const isByPosition = method.paramStructure === "by-position";
   if (whole !== undefined && !isByPosition) {
     const hint = types.hint(whole, `${place}Params`);
-    return { signature: [`params: ${hint} = _OMITTED`], params: "params" };
+    const only = `params: ${hint} = _OMITTED`;
+    return { signature: [only, "*", timeoutCode("timeout")], params: "params", timeout: "timeout" };
   }
   const names = types.scope();
   const list = method.params.map(({ name, required, schema }) => ({
@@ -152,8 +188,11 @@ function paramsCode(
   });
   if (!isByPosition) {
     const members = list.map(({ name, argument }) => `${literalOf(name)}: ${argument}`);
+    const timeout = names.claim("timeout");
+    const star = signature.includes("*") ? [] : ["*"];
     return {
-      signature,
+      signature: [...signature, ...star, timeoutCode(timeout)],
+      timeout,
       params: members.length === 0 ? "_OMITTED" : `_named({${members.join(", ")}})`,
     };
   }
@@ -162,8 +201,20 @@ function paramsCode(
     i <= lastRequired ? `${argument}: ${hint}` : `${argument}: ${hint} = _OMITTED`,
   );
   const more = whole === undefined ? [] : [`*${names.claim("more")}`];
+  const timeout = names.claim("timeout");
+  const star = more.length === 0 ? ["*"] : [];
   return {
-    signature: [...positional, ...more.map((name) => `${name}: Any`)],
+    signature: [
+      ...positional,
+      ...more.map((name) => `${name}: Any`),
+      ...star,
+      timeoutCode(timeout),
+    ],
+    timeout,
     params: `_positional(${[...list.map(({ argument }) => argument), ...more].join(", ")})`,
   };
+}
+
+function timeoutCode(name: string): string {
+  return `${name}: Optional[float] = None`;
 }

@@ -1,9 +1,9 @@
 import { BatchAnswer, batchFault, type EntryAnswerer, later } from "./batch-answer.ts";
 import type { CallSettings } from "./call-settings.ts";
+import { isEnvelope } from "./envelope.ts";
 import {
   invalidRequest,
   limitExceeded,
-  outOfTime,
   parseError,
   requestCancelled,
   serverBusy,
@@ -24,7 +24,6 @@ import type { Origin } from "./origin.ts";
 import type { Overload } from "./overload.ts";
 import {
   idTooLong,
-  isEnvelope,
   isUnsafe,
   isVersion1,
   limitFault,
@@ -77,6 +76,13 @@ export class Answerer implements Writer, EntryAnswerer {
     this.#speaks1 = settings.versions.has("1.0");
     this.#speaks2 = settings.versions.has("2.0");
     this.#shallowLength = settings.limits.maxDepth * 2;
+  }
+
+  /** One for a connection that finishes: it refuses all calls. */
+  refusing(): Answerer {
+    const refusing = new Answerer(this.#handle, this.settings);
+    refusing.draining = true;
+    return refusing;
   }
 
   answer(text: string, origin: Origin): Answer {
@@ -173,13 +179,11 @@ export class Answerer implements Writer, EntryAnswerer {
     } else if (!silent) id = idText(request.id);
     const refusal = this.draining
       ? shuttingDown
-      : running.isFull || origin.isFull || this.#holdsTooMuch(origin, batch)
+      : !running.hasRoomFor(origin, batch?.isHeld === true)
         ? serverBusy
         : batch?.isGivenUp(request.id)
           ? requestCancelled
-          : this.#overload === undefined || isImmediate(origin)
-            ? undefined
-            : lateRefusal(this.#overload, request, silent, origin);
+          : this.#overload?.refusal(request, silent, origin);
     if (refusal !== undefined) {
       if (id !== undefined) return this.writer.error(refusal, version, id, batch, origin, watched);
       batch?.refusal.add(refusal);
@@ -199,14 +203,6 @@ export class Answerer implements Writer, EntryAnswerer {
     return written instanceof Promise
       ? this.#later(written, context, text, version, id, batch, watched)
       : written;
-  }
-
-  /** Whether the calls in flight use up the memory limit. A batch is counted once, with its first entry. */
-  #holdsTooMuch(origin: Origin, batch: BatchAnswer | undefined): boolean {
-    const { running } = this.settings;
-    const isFull =
-      running.held.isFull || origin.held?.isFull === true || running.isUsedUpBy(origin);
-    return isFull && batch?.isHeld !== true;
   }
 
   #later(
@@ -242,25 +238,6 @@ export class Answerer implements Writer, EntryAnswerer {
     if (!(text instanceof Promise)) watched?.end(text);
     return text;
   }
-}
-
-/** Whether calls arrive in the turn in which they are made, so that none can have waited. */
-function isImmediate({ transport }: Origin): boolean {
-  return transport.kind === "direct" || transport.kind === "memory";
-}
-
-/** Why a call that had to wait does not run; undefined for a notification, whose sender could not be told. */
-function lateRefusal(
-  overload: Overload,
-  request: Request,
-  silent: boolean,
-  { transport }: Origin,
-): ErrorObject | undefined {
-  const hasRoom = overload.take();
-  if (silent || (hasRoom && overload.waitedMs === 0)) return undefined;
-  if (!hasRoom) return serverBusy;
-  const timeoutMs = request.timeoutMs ?? transport.timeoutMs;
-  return typeof timeoutMs === "number" && timeoutMs < overload.waitedMs ? outOfTime : undefined;
 }
 
 /** Resolves the promise made last; an executor per call would cost a closure and everything that it captures. */

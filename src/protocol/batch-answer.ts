@@ -135,7 +135,7 @@ export class BatchAnswer extends BatchText {
     } else this.#origin.queues?.delete(this);
   }
 
-  /** Whether nothing is left to start, or nobody could get the replies. */
+  /** Whether nothing is left to start, or no client is left to get the replies. */
   get #isStarted(): boolean {
     return this.#next === this.#entries.length || this.#isTooLong || this.#origin.aborted;
   }

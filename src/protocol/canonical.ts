@@ -134,7 +134,7 @@ function readResult(text: string, start: number): ResultMessage | undefined {
 }
 
 /**
- * Reads a long request from both ends: what stands between must be the params, if JSON.parse reads it as one value.
+ * Reads a long request from its start and its end: what is between must be the params, if JSON.parse reads it as one value.
  * So no member can occur twice, and no check for that is needed.
  */
 function readLong(text: string): Request | undefined {

@@ -107,3 +107,10 @@ export function deadlineOf(call: Timed, clock: Clock): number | undefined {
   }
   return Math.round(call.dueAt + call.epochOffset);
 }
+
+/** Validates a timeout; a negative or non-number one would mean no timeout on some wires. */
+export function checkTimeout(timeoutMs: number | undefined): void {
+  if (timeoutMs !== undefined && Math.max(0, timeoutMs) !== timeoutMs) {
+    throw new TypeError(`timeoutMs must be a number of at least 0, not ${timeoutMs}`);
+  }
+}

@@ -76,6 +76,8 @@ export interface CallContext extends Context {
   readonly limits: Limits;
   /** The types of rich values that this server knows. */
   readonly values: ValueCodec;
+  /** Counts memory that the call holds besides its message, or releases it; false if that is too much. */
+  hold(bytes: number): boolean;
   /** The caller was sent progress, which restarts its own timeout but not the server's. */
   heard(): void;
 }

@@ -12,6 +12,8 @@ export interface CallTypes {
   readonly result: unknown;
   readonly errors: unknown;
   readonly progress?: unknown;
+  /** An `UploadOf` if the caller sends items. */
+  readonly upload?: unknown;
 }
 
 export interface Callable<Types extends CallTypes = CallTypes> {
@@ -21,6 +23,11 @@ export interface Callable<Types extends CallTypes = CallTypes> {
 /** Marks a stream in the caller's types. */
 export interface StreamOf<Item> {
   readonly stream: Item;
+}
+
+/** Marks, in the caller's types, the items that the caller sends. */
+export interface UploadOf<Item> {
+  readonly items: Item;
 }
 
 /** An error that a method declares: a stable code, and a schema of its data. */
@@ -94,6 +101,11 @@ interface Description {
   readonly progress?: Schema;
   /** Checks the params before the handler runs; bad ones are refused with -32602. @default anything is accepted */
   readonly params?: Schema;
+  /**
+   * The schema of each item that the caller sends while the call runs; the handler reads them from `call.upload`.
+   * @default the caller sends params only
+   */
+  readonly upload?: Schema;
   /** Who may call it; for other callers it does not exist. @default everyone */
   readonly access?: AccessRule;
   /** False hides it from agents; true or hints offer it if only marked methods are offered. @default not marked */

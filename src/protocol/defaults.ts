@@ -3,3 +3,12 @@ export const defaultTimeoutMs = 60_000;
 
 /** How long running calls may take to finish when a server or a connection closes. */
 export const defaultDrainMs = 10_000;
+
+/** How long to wait for a peer that does not read. */
+export const defaultWriteTimeoutMs = 10_000;
+
+/** How long a link waits for a connection. */
+export const defaultConnectTimeoutMs = 10_000;
+
+/** Interval of keep-alive comments on a silent event stream. */
+export const defaultKeepAliveMs = 15_000;

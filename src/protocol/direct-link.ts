@@ -1,11 +1,13 @@
 import { requestCancelled } from "./errors.ts";
 import { exchangeLink, type Payload } from "./exchange.ts";
-import type { Link } from "./link.ts";
-import type { Params } from "./message.ts";
+import type { Link, UploadSink } from "./link.ts";
+import { heapBytes } from "./memory-bounds.ts";
+import type { Id, Params } from "./message.ts";
 import { Origin, type Peer, type Principal, type Transport, unreachablePeer } from "./origin.ts";
 import { abandonCalls } from "./origin-calls.ts";
 import { requestText } from "./serialize.ts";
 import type { Service } from "./service.ts";
+import { receiveUpload } from "./upload.ts";
 
 /** On whose behalf a program calls a service of its own process. */
 export interface DirectCaller {
@@ -31,7 +33,11 @@ export function directLink(service: Service, { principal, headers = {} }: Direct
   return exchangeLink(async (text, payload) => {
     const own = payload.headers === undefined ? given : { ...given, ...lowerCase(payload.headers) };
     const transport = { kind: "direct", headers: own, remoteAddress: undefined };
-    const origin = new Origin(transport, directPeer(payload), service.limits);
+    const grantUpload = (id: Id, count: number): void => {
+      payload.outgoing[0]?.upload?.grant(count, directSink(service, origin, id));
+    };
+    const peer = { ...directPeer(payload), grantUpload };
+    const origin = new Origin(transport, peer, service.limits);
     origin.principal = principal;
     const cancel = (): void => abandonCalls(service.running, origin, requestCancelled);
     payload.onCancel = cancel;
@@ -57,6 +63,18 @@ function directPeer(payload: Payload): Peer {
       }
       return !payload.cancelled;
     },
+  };
+}
+
+/** Items pass as JSON, as over a wire. */
+function directSink({ running }: Service, origin: Origin, id: Id): UploadSink {
+  return {
+    item(members) {
+      const text = JSON.stringify({ id, ...members });
+      receiveUpload(running, origin, JSON.parse(text), text.length, heapBytes(text));
+    },
+    done: () => receiveUpload(running, origin, { id, done: true }, 0, 0),
+    ready: () => undefined,
   };
 }
 

@@ -306,3 +306,8 @@ export function callTooLarge(limit: LimitExceeded["limit"], max: number): RpcErr
   const { code, message, data } = limitExceeded(limit, max);
   return new RpcError(code, message, data, { status: 413 });
 }
+
+/** An error to throw. */
+export function asError(error: ErrorObject): Error {
+  return error instanceof Error ? error : new RpcError(error.code, error.message, error.data);
+}

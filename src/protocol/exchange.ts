@@ -1,11 +1,11 @@
 import type { Attachments } from "./attachments.ts";
+import { type Envelope, isEnvelope } from "./envelope.ts";
 import { WireError } from "./errors.ts";
-import { parseJson } from "./json-text.ts";
 import type { Link, Outgoing } from "./link.ts";
 import { type Linked, LinkedList } from "./linked-list.ts";
 import type { Reply, Request, TypedPaths } from "./message.ts";
 import { badReply, pairBatch, pairOne } from "./pair.ts";
-import { type Envelope, isEnvelope } from "./parse.ts";
+import { parseJson } from "./parsed-json.ts";
 import { requestText } from "./serialize.ts";
 import { safeTap, type Tap } from "./tap.ts";
 
@@ -25,10 +25,11 @@ export class Payload implements Linked<Payload> {
   attachments: Attachments | undefined = undefined;
   /** Set by the exchange: whether the server refused the credentials, so that nothing ran. */
   refused = false;
+  /** Set when the callers have cancelled. */
+  cancelled = false;
   /** What came with each of the requests. */
   readonly outgoing: readonly Outgoing[];
   readonly #tap: Tap | undefined;
-  #cancelled = false;
   #controller: AbortController | undefined;
 
   constructor(requests: readonly Request[], outgoing: readonly Outgoing[], tap?: Tap) {
@@ -42,14 +43,10 @@ export class Payload implements Linked<Payload> {
     return this.requests.some(({ id }) => id !== undefined);
   }
 
-  get cancelled(): boolean {
-    return this.#cancelled;
-  }
-
   /** The same as `onCancel`, for exchanges that take a signal; created when first read. */
   get signal(): AbortSignal {
     this.#controller ??= new AbortController();
-    if (this.#cancelled) this.#controller.abort();
+    if (this.cancelled) this.#controller.abort();
     return this.#controller.signal;
   }
 
@@ -65,8 +62,8 @@ export class Payload implements Linked<Payload> {
   }
 
   cancel(): void {
-    if (this.#cancelled) return;
-    this.#cancelled = true;
+    if (this.cancelled) return;
+    this.cancelled = true;
     this.#controller?.abort();
     this.onCancel?.();
   }
@@ -76,7 +73,7 @@ export class Payload implements Linked<Payload> {
    * promise asks to wait before reading more.
    */
   receive(text: string): boolean | Promise<void> {
-    if (this.#cancelled) return true;
+    if (this.cancelled) return true;
     // Searching for the word first avoids parsing every reply twice.
     if (!text.includes('"method"')) return false;
     const message = parseJson(text);

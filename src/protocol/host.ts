@@ -1,7 +1,7 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 
 import { type Answer, Answerer, type AnswerSettings } from "./answer.ts";
-import { type Clock, settledOrTimeout, systemClock } from "./clock.ts";
+import { type Clock, checkTimeout, settledOrTimeout, systemClock } from "./clock.ts";
 import { consoleLog } from "./console-log.ts";
 import { defaultDrainMs, defaultTimeoutMs } from "./defaults.ts";
 import { cutShort, internalError, methodNotFound, type Undisclosed } from "./errors.ts";
@@ -14,7 +14,7 @@ import {
   isRefusal,
   type Middleware,
 } from "./handle.ts";
-import { checkTimeout, type Limits, limitOf, limitsFrom } from "./limits.ts";
+import { type Limits, limitOf, limitsFrom } from "./limits.ts";
 import { type Log, safeLog } from "./log.ts";
 import { type ErrorObject, failure, isThenable } from "./message.ts";
 import { Origin } from "./origin.ts";

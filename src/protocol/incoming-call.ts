@@ -3,9 +3,10 @@ import type { BatchAnswer } from "./batch-answer.ts";
 import type { CallSettings } from "./call-settings.ts";
 import { deadlineOf } from "./clock.ts";
 import type { CallContext } from "./context.ts";
-import { RpcError, requestCancelled, requestTimeout } from "./errors.ts";
+import { asError, requestCancelled, requestTimeout } from "./errors.ts";
 import type { Limits } from "./limits.ts";
 import type { Log } from "./log.ts";
+import { changeHeld } from "./memory-bounds.ts";
 import {
   type ErrorObject,
   failure,
@@ -148,6 +149,10 @@ export class IncomingCall implements CallContext {
     const lastMs = Math.max(call.heard?.lastMs ?? startMs, clock.elapsed());
     call.heard = { startMs, lastMs };
     call.dueAt = this.#dueFrom(startMs, lastMs);
+  }
+
+  hold(bytes: number): boolean {
+    return changeHeld(bytes, this.settings.running.held, this.origin.held);
   }
 
   progress(value: unknown): void {
@@ -313,7 +318,7 @@ export class RunningCall implements TimedCall {
   get signal(): AbortSignal {
     if (this.controller === undefined) {
       this.controller = new AbortController();
-      if (this.ended !== undefined) this.controller.abort(reasonOf(this.ended));
+      if (this.ended !== undefined) this.controller.abort(asError(this.ended));
     }
     return this.controller.signal;
   }
@@ -322,7 +327,7 @@ export class RunningCall implements TimedCall {
     if (this.ended !== undefined) return;
     this.ended = error;
     this.#fail(error);
-    this.controller?.abort(reasonOf(error));
+    this.controller?.abort(asError(error));
     this.onEnded?.();
   }
 
@@ -334,15 +339,11 @@ export class RunningCall implements TimedCall {
       this.watched?.drop(requestCancelled);
       this.resolve?.(undefined);
     }
-    this.controller?.abort(reasonOf(requestCancelled));
+    this.controller?.abort(asError(requestCancelled));
     this.onEnded?.();
   }
 
   expire(): void {
     this.end(requestTimeout);
   }
-}
-
-function reasonOf(error: ErrorObject): Error {
-  return error instanceof Error ? error : new RpcError(error.code, error.message, error.data);
 }

@@ -1,6 +1,29 @@
 import type { WireError } from "./errors.ts";
 import type { Reply, Request, TypedPaths } from "./message.ts";
 
+/** An item in its JSON form, with the types of its rich values. */
+export interface ItemMembers {
+  readonly value: unknown;
+  readonly types?: TypedPaths;
+}
+
+/** Where the items of an upload go: the wire that its call was sent over. */
+export interface UploadSink {
+  item(members: ItemMembers): void;
+  /** There are no more items. */
+  done(): void;
+  /** Undefined while the wire accepts more. */
+  ready(): Promise<void> | undefined;
+}
+
+/** Items that a call sends while it runs. */
+export interface OutgoingUpload {
+  /** Whether an item may have been taken from its source, so that the call cannot be sent again. */
+  readonly begun: boolean;
+  /** The peer asks for so many more items, which go to this sink. */
+  grant(count: number, sink: UploadSink): void;
+}
+
 /** What travels with a request, and where messages that come before its reply go. */
 export interface Outgoing {
   /**
@@ -44,6 +67,8 @@ export interface Outgoing {
   };
   /** Whether the caller reads the items, as far as is known when it is sent. @default false */
   readonly read?: boolean;
+  /** What it sends while it runs, if its request has the member `upload`. */
+  readonly upload?: OutgoingUpload | undefined;
 }
 
 /** How much of a request was sent. */

@@ -18,24 +18,15 @@ export function heapBytes(text: string): number {
 
 /** Memory that the calls in flight of a connection or a server hold. */
 export class HeldBytes {
-  readonly #most: number;
+  /** While this much is held, no more calls may run. */
+  readonly most: number;
   readonly #high: number;
   readonly #waiting = new Set<() => void>();
   bytes = 0;
 
   constructor(most: number) {
-    this.#most = most;
+    this.most = most;
     this.#high = most / 2;
-  }
-
-  /** Whether no more calls may run. */
-  get isFull(): boolean {
-    return this.bytes >= this.#most;
-  }
-
-  /** How much more may be held. */
-  get left(): number {
-    return this.#most - this.bytes;
   }
 
   /** Whether so much is held that peers should be paused. */
@@ -71,6 +62,18 @@ export function holdBytes(text: string, server: HeldBytes, connection?: HeldByte
   server.bytes += bytes;
   if (connection !== undefined) connection.bytes += bytes;
   return bytes;
+}
+
+/** Counts what a running call holds besides its message, or releases it; false if it is too much. */
+export function changeHeld(bytes: number, server: HeldBytes, connection?: HeldBytes): boolean {
+  if (bytes < 0) {
+    server.free(-bytes);
+    connection?.free(-bytes);
+    return true;
+  }
+  server.bytes += bytes;
+  if (connection !== undefined) connection.bytes += bytes;
+  return [server, connection].every((held) => held === undefined || held.bytes < held.most);
 }
 
 /** A connection that buffers bytes. */

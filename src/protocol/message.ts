@@ -31,8 +31,11 @@ export interface Request {
   /** W3C trace context, for wires without headers. */
   readonly traceparent?: string | undefined;
   readonly tracestate?: string | undefined;
+  readonly baggage?: string | undefined;
   /** Types of rich values in the params. Its presence says that the caller accepts rich values. */
   readonly types?: TypedPaths | undefined;
+  /** Whether the caller sends items while the call runs, as the callee asks for them. */
+  readonly upload?: true | undefined;
   /** Bytes that travel beside it, on links that carry them; never part of its JSON. */
   readonly attachments?: Attachments | undefined;
 }
@@ -92,6 +95,14 @@ export function isThenable<T>(value: T | PromiseLike<T>): value is PromiseLike<T
     value !== null &&
     typeof (value as { then?: unknown }).then === "function"
   );
+}
+
+/** Goes on with a value, at once if it is there. */
+export function andThen<T, R>(
+  value: MaybePromise<T>,
+  next: (value: T) => MaybePromise<R>,
+): MaybePromise<R> {
+  return isThenable(value) ? value.then(next) : next(value);
 }
 
 /** In 1.0 a notification has the id null, in 2.0 none. */

@@ -40,7 +40,12 @@ export function callsWhere(running: Running, isFrom: (origin: Origin) => boolean
 
 /** Cancels the call with this id, if it is among these. */
 export function cancelCall(calls: Iterable<RunningCall>, id: Id): void {
-  findCall(calls, id)?.end(requestCancelled);
+  endCall(calls, id, requestCancelled);
+}
+
+/** Ends the call with this id, if it is among these, and replies so. */
+export function endCall(calls: Iterable<RunningCall>, id: Id, error: ErrorObject): void {
+  findCall(calls, id)?.end(error);
 }
 
 /** The same for protocols in which a cancelled call gets no reply. */

@@ -8,6 +8,7 @@ import type { ErrorObject, Id, Params } from "./message.ts";
 import { networkOf } from "./network.ts";
 import type { CallEntry } from "./origin-calls.ts";
 import type { HttpRequestFacts } from "./seal.ts";
+import type { Upload } from "./upload.ts";
 
 /** The authenticated caller. */
 export interface Principal {
@@ -63,6 +64,8 @@ export interface Peer extends Link {
   call(method: string, params?: Params, options?: CallBackOptions): Promise<unknown>;
   /** Sends a notification; false if the wire cannot carry one. */
   notify(method: string, params?: Params): boolean;
+  /** Asks for so many more items of the upload of a call; missing if the wire carries no uploads. */
+  readonly grantUpload?: ((id: Id, count: number) => void) | undefined;
   /** Resolves when the connection is closed. */
   readonly closed: Promise<unknown>;
   /** Undefined while the wire accepts more; otherwise resolves when it does, or is closed. */
@@ -136,6 +139,8 @@ export class Origin implements Usage {
   session: object | undefined = undefined;
   /** Takes the credit for a stream, by the id of its call. */
   streams: BriefMap<Id, (credit: number) => void> | undefined = undefined;
+  /** Takes the items that callers upload, by the id of their call. */
+  uploads: BriefMap<Id, Upload> | undefined = undefined;
   #serial = 0;
 
   constructor(

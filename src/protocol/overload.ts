@@ -1,5 +1,8 @@
 import { type Clock, systemClock } from "./clock.ts";
+import { outOfTime, serverBusy } from "./errors.ts";
 import { limitOf } from "./limits.ts";
+import type { ErrorObject, Request } from "./message.ts";
+import type { Origin } from "./origin.ts";
 
 export interface OverloadOptions {
   /**
@@ -13,6 +16,8 @@ export interface OverloadOptions {
 const stride = 8;
 /** Fewer concurrent calls are not a queue, however slow the process is. */
 const crowd = 32;
+/** So many peers whose calls are read in one turn are not one client that sends much at once. */
+const severalPeers = 8;
 /** At least this many calls may run in a slice, however long they take. */
 const fewest = 4;
 /** The longest time that one call counts for between two looks at the clock; calls that await something run after the second look. */
@@ -41,8 +46,10 @@ function cpuMs(): number {
  * are answered in time.
  *
  * While calls come, a timer divides the time into slices. It is late where the event loop is, and a message may have
- * waited as long. One late slice means nothing: it may be due to a long handler, to a collection of garbage or to another
- * process. Calls are refused if slices are late one after the other, for long, and calls used the CPU meanwhile.
+ * waited as long. One late slice means nothing: it may be due to a long handler or to a collection of garbage. Calls are
+ * refused if slices are late one after the other, for long. Delays are measured in CPU time of this process: while other
+ * processes have the CPU, calls wait too, but refusing them would not help. They are also refused if more callers give up
+ * than are answered, whatever the reason.
  */
 export class Overload {
   readonly #clock: Clock;
@@ -61,15 +68,24 @@ export class Overload {
   /** Calls of this slice that ran, and those that found no room. */
   #taken = 0;
   #refused = 0;
-  /** How long calls wait in the queue of their wire, if that is a long one. */
+  /** The peer of the last call, and how often that changed in this slice. */
+  #peer: object | undefined = undefined;
+  #peerChanges = 0;
+  /** How long calls wait in the queue of their wire, if that is a long one, and how much CPU time that took. */
   #queuedMs = 0;
+  #queuedCpuMs = 0;
   /** The most calls of this slice that may run. */
   #room = unlimited;
   /** For how long slices have been late without a break, with this one, and how many there were before it. */
   #lateMs = 0;
   #lateSlices = 0;
-  /** CPU time that the process had used before those slices. */
+  /** CPU time that the process had used before those slices, and before this one. */
   #cpuBefore = 0;
+  #cpuAtStart = 0;
+  /** Since when callers that give up are counted, how many did, and how many calls ran. */
+  #countedSince = 0;
+  #gaveUp = 0;
+  #ran = 0;
   /** When there was last more to do than time for it. */
   #busyAt = 0;
   /** How long messages that are read now have waited, as far as is known. */
@@ -88,12 +104,32 @@ export class Overload {
     this.#stepMs = this.#maxDelayMs * 2.5;
   }
 
-  /** Counts a call; false if there is no room for it. */
-  take(): boolean {
+  /**
+   * Counts a call, and says why it does not run; undefined if it does, and for notifications (`silent`), whose senders
+   * could not be told.
+   */
+  refusal(request: Request, silent: boolean, origin: Origin): ErrorObject | undefined {
+    const { transport } = origin;
+    const { kind } = transport;
+    // These calls arrive in the turn in which they are made, so none has waited.
+    if (kind === "direct" || kind === "memory") return undefined;
+    const hasRoom = this.take(origin);
+    if (silent || (hasRoom && this.waitedMs === 0)) return undefined;
+    if (!hasRoom) return serverBusy;
+    const timeoutMs = request.timeoutMs ?? transport.timeoutMs;
+    return typeof timeoutMs === "number" && timeoutMs < this.waitedMs ? outOfTime : undefined;
+  }
+
+  /** Counts a call of a peer; false if there is no room for it. */
+  take(peer?: object): boolean {
     const isTooLate = this.#room !== unlimited && this.#queuedMs > this.#maxDelayMs;
     if (isTooLate || this.#taken >= this.#room) {
       this.#refused++;
       return false;
+    }
+    if (this.#isTicking && peer !== this.#peer) {
+      this.#peer = peer;
+      this.#peerChanges++;
     }
     if (++this.#taken % stride === 0) this.#look();
     return true;
@@ -106,10 +142,24 @@ export class Overload {
     return true;
   }
 
-  /** The next call has waited for so long in the queue of its wire; 0 if the queue is empty. */
-  waited(ms: number): void {
-    this.#queuedMs = this.queued < crowd ? 0 : ms;
+  /** The next call has waited for so long in the queue of its wire, since `arrival()` gave that; 0 if the queue is empty. */
+  waited(ms: number, arrival: number): void {
+    const isCrowd = this.queued >= crowd;
+    this.#queuedMs = isCrowd ? ms : 0;
+    this.#queuedCpuMs = isCrowd && ms > this.#maxDelayMs ? this.#cpu() - arrival : 0;
     this.waitedMs = ms;
+  }
+
+  /** To be kept with a call that has to wait in a queue of its wire. */
+  arrival(): number {
+    return this.#cpu();
+  }
+
+  /** A caller was gone before its call could run. */
+  callerLeft(): void {
+    if (this.#gaveUp++ > 0) return;
+    this.#countedSince = this.#clock.elapsed();
+    this.#ran = 0;
   }
 
   #look(): void {
@@ -120,7 +170,9 @@ export class Overload {
       return;
     }
     this.#see(now);
-    if (this.#isLate() && this.#lateSlices > 0 && this.#isOutOfPatience) this.#room = 0;
+    // While the calls of one connection run, more arrive on the others, so that one turn can go on for ever.
+    const isEnough = this.#lateSlices > 0 || this.#peerChanges >= severalPeers;
+    if (isEnough && this.#isLate() && this.#isOutOfPatience) this.#room = 0;
   }
 
   #see(now: number): void {
@@ -131,11 +183,14 @@ export class Overload {
   }
 
   #begin(now: number): void {
-    if (this.#lateSlices === 0) this.#cpuBefore = this.#cpu();
     this.#startedAt = now;
+    this.#cpuAtStart = this.#cpu();
+    if (this.#lateSlices === 0) this.#cpuBefore = this.#cpuAtStart;
     this.#seenAt = now;
     this.#taken = 0;
     this.#refused = 0;
+    this.#peer = undefined;
+    this.#peerChanges = 0;
     this.waitedMs = 0;
     const lengthMs = this.#room === unlimited ? this.#sliceMs : this.#shortMs;
     this.#clock.after(lengthMs, () => this.#end());
@@ -144,32 +199,44 @@ export class Overload {
   #end(): void {
     const now = this.#clock.elapsed();
     this.#see(now);
+    this.#ran += this.#taken;
     if (this.#room === unlimited) this.#judge(now);
     else this.#adjust(now);
     if (this.#taken + this.#refused > 0 || this.#room !== unlimited) this.#begin(now);
     else {
       this.#isTicking = false;
+      this.#peer = undefined;
       this.waitedMs = 0;
     }
   }
 
   /** Whether the slice was late, and so the next one may be the first in which calls are refused. */
   #judge(now: number): void {
-    if (!this.#isLate()) {
+    if (this.#areCallersLeaving(now)) this.#limit(now, 0);
+    else if (!this.#isLate()) {
       this.#lateMs = 0;
       this.#lateSlices = 0;
     } else if (++this.#lateSlices > 1 && this.#isOutOfPatience) this.#limit(now, 0);
   }
 
-  /** A process that waits for the CPU is late too, so calls must have used the CPU for half of that time. */
+  /** Whether a crowd of callers gave up in the last interval, and fewer calls ran. */
+  #areCallersLeaving(now: number): boolean {
+    if (this.#gaveUp === 0 || now - this.#countedSince < this.#patienceMs) return false;
+    const left = this.#gaveUp;
+    this.#gaveUp = 0;
+    return left >= crowd && left > this.#ran;
+  }
+
+  /** A burst of calls takes long if the process gets little of the CPU, so they must have used it for half of that time. */
   get #isOutOfPatience(): boolean {
     if (this.#lateMs < this.#patienceMs) return false;
     return this.#cpu() - this.#cpuBefore >= this.#patienceMs / 2;
   }
 
   #isLate(): boolean {
-    const isCrowd = this.#taken >= crowd || this.#queuedMs > this.#maxDelayMs;
-    return isCrowd && this.waitedMs > this.#maxDelayMs;
+    if (this.#queuedCpuMs > this.#maxDelayMs) return true;
+    if (this.#taken < crowd || this.waitedMs <= this.#maxDelayMs) return false;
+    return this.#cpu() - this.#cpuAtStart - this.#sliceMs > this.#maxDelayMs;
   }
 
   /** Leaves room for as many calls as there was time for, and for more from slice to slice while that is enough. */

@@ -1,3 +1,4 @@
+import { type Envelope, isEnvelope } from "./envelope.ts";
 import { WireError } from "./errors.ts";
 import {
   type ErrorObject,
@@ -6,30 +7,31 @@ import {
   type Reply,
   type Request,
   success,
-  type TypedPaths,
 } from "./message.ts";
-import { type Envelope, isEnvelope } from "./parse.ts";
 
 /** The reply in a response of either version; undefined if it is not a response. */
 export function replyOf(message: unknown): Reply | undefined {
-  if (!isEnvelope(message)) return undefined;
-  const { jsonrpc, types } = message as Envelope & { types?: TypedPaths };
-  if (jsonrpc !== undefined && jsonrpc !== "2.0") return undefined;
-  const reply = outcomeOf(message);
-  return types === undefined || reply === undefined ? reply : { ...reply, types };
+  return isEnvelope(message) ? replyIn(message) : undefined;
 }
 
-function outcomeOf(message: Envelope): Reply | undefined {
-  const { jsonrpc, result, error } = message as Envelope & { result?: unknown; error?: unknown };
+/** The same for a message that is an object. */
+export function replyIn(message: Envelope): Reply | undefined {
+  const { jsonrpc, types, result, error } = message as Envelope & Partial<Reply>;
+  if (jsonrpc !== undefined && jsonrpc !== "2.0") return undefined;
   // A 1.0 response has both members, and null in the one that does not apply.
   if (error === undefined || error === null) {
-    return result === undefined ? undefined : success(result);
+    if (result === undefined) return undefined;
+    return types === undefined ? success(result) : { ...success(result), types };
   }
-  if (isErrorObject(error)) return failure(error);
+  const written = isErrorObject(error) ? error : error1(error, jsonrpc);
+  if (written === undefined) return undefined;
+  return types === undefined ? failure(written) : { ...failure(written), types };
+}
+
+/** 1.0 does not define the form of an error. */
+function error1(error: unknown, jsonrpc: unknown): ErrorObject | undefined {
   if (jsonrpc !== undefined) return undefined;
-  // 1.0 does not define the form of an error.
-  const text = typeof error === "string" ? error : "Error";
-  return failure({ code: -32000, message: text, data: error });
+  return { code: -32000, message: typeof error === "string" ? error : "Error", data: error };
 }
 
 function isErrorObject(value: unknown): value is ErrorObject {

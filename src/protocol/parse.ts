@@ -1,10 +1,13 @@
 import { canonicalBatch, canonicalMessage } from "./canonical.ts";
 import { duplicateMember, markDuplicates } from "./duplicate-members.ts";
+import type { Envelope } from "./envelope.ts";
 import { skipSpace, valueEnd } from "./json-text.ts";
 import { exceedsDepth, type Limits } from "./limits.ts";
 import type { Origin } from "./origin.ts";
 import { SharedRefusal } from "./shared-refusal.ts";
 import { copyString } from "./string-copy.ts";
+
+export { type Envelope, isEnvelope } from "./envelope.ts";
 
 /** Stands for a payload that is not JSON. */
 export const unparsable: unique symbol = Symbol("unparsable");
@@ -43,14 +46,6 @@ export interface Rules {
   /** Whether `"params": null` is accepted as no params; the specification allows arrays and objects only. */
   readonly allowNullParams: boolean;
   readonly profile?: Profile | undefined;
-}
-
-/** A parsed message before it is checked. */
-export interface Envelope {
-  readonly jsonrpc?: unknown;
-  readonly method?: unknown;
-  readonly params?: unknown;
-  readonly id?: unknown;
 }
 
 /**
@@ -107,10 +102,6 @@ function tooDeep(limits: Limits): string {
 
 export function idTooLong(limits: Limits): string {
   return `the member "id" is longer than ${limits.maxIdLength} characters`;
-}
-
-export function isEnvelope(value: unknown): value is Envelope {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** Whether a numeric id must be echoed as written, because a double cannot hold it. */

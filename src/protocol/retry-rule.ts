@@ -44,8 +44,15 @@ function wireOutcome({ code, status = 0 }: WireError, also: AlsoTemporary): Outc
   return isTemporary ? "may-have-run" : "final";
 }
 
-/** Whether a call that failed may be sent again, here or elsewhere. */
-export function maySendAgain(outcome: Outcome, idempotent: boolean): boolean {
+/** What matters about a call for sending it again. */
+export interface Repeatable {
+  readonly idempotent: boolean;
+  readonly upload?: { readonly begun: boolean } | undefined;
+}
+
+/** Whether a call that failed may be sent again, here or elsewhere. Items of an upload cannot be taken twice. */
+export function maySendAgain(outcome: Outcome, { idempotent, upload }: Repeatable): boolean {
+  if (upload?.begun) return false;
   return outcome === "did-not-run" || (outcome === "may-have-run" && idempotent);
 }
 

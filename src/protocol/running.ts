@@ -22,7 +22,7 @@ export class Running {
   readonly clock: Clock;
   /** Whether the calls keep the process alive, because this process waits for their replies. */
   readonly #holds: boolean;
-  readonly #calls = new LinkedList<TimedCall>();
+  protected readonly calls: LinkedList<TimedCall> = new LinkedList();
   #timer: Timer | undefined;
   /** While calls arrive, the timer ticks and `#now` is the time; otherwise it sleeps. */
   #ticking = false;
@@ -36,17 +36,17 @@ export class Running {
   }
 
   get size(): number {
-    return this.#calls.size;
+    return this.calls.size;
   }
 
   /** A copy, so that calls may leave during iteration. */
   list(): TimedCall[] {
-    return this.#calls.list();
+    return this.calls.list();
   }
 
   enter(call: TimedCall, timeoutMs: number | undefined): void {
-    this.#calls.add(call);
     this.schedule(call, timeoutMs);
+    this.calls.add(call);
   }
 
   /** Schedules the timeout of a call; sets `dueAt` unless it is known. */
@@ -54,8 +54,8 @@ export class Running {
     this.#entered = true;
     if (!this.#ticking) {
       this.#ticking = true;
-      this.#now = this.clock.elapsed();
       this.#wakeIn(tickMs);
+      this.#now = this.clock.elapsed();
     }
     if (call.dueAt === undefined) {
       if (timeoutMs === undefined) return;
@@ -67,7 +67,7 @@ export class Running {
   }
 
   leave(call: TimedCall): void {
-    if (!this.#calls.remove(call) || this.#calls.size > 0) return;
+    if (!this.calls.remove(call) || this.calls.size > 0) return;
     // A tick is soon over; a longer timer would keep an idle process alive.
     if (this.#holds && !this.#ticking) this.#timer?.cancel();
   }
@@ -95,7 +95,7 @@ export class Running {
   #expireDue(): void {
     const due: TimedCall[] = [];
     let next = forever;
-    for (let call = this.#calls.first; call !== undefined; call = call.next) {
+    for (let call = this.calls.first; call !== undefined; call = call.next) {
       if (call.dueAt === undefined) continue;
       if (call.dueAt <= this.#now) due.push(call);
       else if (call.dueAt < next) next = call.dueAt;

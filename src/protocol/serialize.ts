@@ -97,10 +97,12 @@ export function requestText(request: Request): string {
     if (request.tracestate !== undefined) {
       text += `,"tracestate":${JSON.stringify(request.tracestate)}`;
     }
+    if (request.baggage !== undefined) text += `,"baggage":${JSON.stringify(request.baggage)}`;
   }
   if (id !== undefined) text += `,"id":${idText(id)}`;
   const { types } = request;
   if (types !== undefined) text += `,"types":${types === noTypes ? "{}" : JSON.stringify(types)}`;
+  if (request.upload) text += ',"upload":true';
   return `${text}}`;
 }
 

@@ -36,17 +36,21 @@ export class ServerRunning extends Running {
     this.#shares = limits === undefined ? undefined : new Shares();
   }
 
-  /** Whether no more calls of any caller may run. */
-  get isFull(): boolean {
-    return this.size >= this.#maxRunning;
+  /** Whether another call may run. The memory of a batch is counted once, with its first entry. */
+  hasRoomFor(origin: Origin, isCounted: boolean): boolean {
+    if (this.calls.size >= this.#maxRunning) return false;
+    const isTooMuch = isUsedUp(this.held) || isUsedUp(origin.held) || this.#isCrowdedBy(origin);
+    return (isCounted || !isTooMuch) && !origin.isFull;
   }
 
   /** Whether a caller leaves too little room for others to run another call. */
-  isUsedUpBy(origin: Origin): boolean {
-    const callsLeft = this.#maxRunning - this.size;
-    const bytesLeft = this.held.left;
+  #isCrowdedBy(origin: Origin): boolean {
+    const { bytes, most } = this.held;
+    const running = this.calls.size;
+    const callsLeft = this.#maxRunning - running;
+    const bytesLeft = most - bytes;
     // Most of the time much is left, and no caller has to be looked up.
-    if (this.size <= 2 * callsLeft && this.held.bytes <= 2 * bytesLeft) return false;
+    if (running <= 2 * callsLeft && bytes <= 2 * bytesLeft) return false;
     const { caller } = origin;
     return caller !== undefined && this.#shares?.isUsedUp(caller, callsLeft, bytesLeft) === true;
   }
@@ -65,7 +69,7 @@ export class ServerRunning extends Running {
 
   override leave(call: TimedCall): void {
     super.leave(call);
-    if (this.#idle.length > 0 && this.size === 0)
+    if (this.#idle.length > 0 && this.calls.size === 0)
       for (const resolve of this.#idle.splice(0)) resolve();
   }
 
@@ -74,4 +78,8 @@ export class ServerRunning extends Running {
     if (this.size === 0) return Promise.resolve();
     return new Promise((resolve) => this.#idle.push(resolve));
   }
+}
+
+function isUsedUp(held: HeldBytes | undefined): boolean {
+  return held !== undefined && held.bytes >= held.most;
 }

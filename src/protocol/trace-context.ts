@@ -5,10 +5,14 @@ import type { Transport } from "./origin.ts";
 export interface TraceContext {
   readonly traceparent: string;
   readonly tracestate?: string | undefined;
+  readonly baggage?: string | undefined;
 }
 
 /** Longest `tracestate` that is passed on; the recommendation asks for at least 512. */
 const longestState = 1024;
+
+/** Longest `baggage` that is passed on; the recommendation asks for at least 8192. */
+const longestBaggage = 8192;
 
 /**
  * The trace context of a call: from its envelope, from the `_meta` of its params as in MCP, or from headers.
@@ -24,25 +28,33 @@ const longestState = 1024;
  * ```
  */
 export function traceContextOf(request: Request, transport: Transport): TraceContext | undefined {
-  if (request.traceparent !== undefined) return stated(request.traceparent, request.tracestate);
+  if (request.traceparent !== undefined) return stated(request as Stated);
   const { params } = request;
   if (params !== undefined && params !== null && !Array.isArray(params)) {
     const meta = (params as { _meta?: unknown })._meta;
     if (typeof meta === "object" && meta !== null) {
-      const { traceparent, tracestate } = meta as Record<string, unknown>;
-      if (traceparent !== undefined) return stated(traceparent, tracestate);
+      if ((meta as Stated).traceparent !== undefined) return stated(meta);
     }
   }
   // The headers of a WebSocket belong to its upgrade, which may be days old.
   if (transport.kind === "websocket") return undefined;
-  const { traceparent, tracestate } = transport.headers;
-  return traceparent === undefined ? undefined : stated(traceparent, tracestate);
+  const { headers } = transport;
+  return headers.traceparent === undefined ? undefined : stated(headers);
 }
 
-function stated(traceparent: unknown, tracestate: unknown): TraceContext | undefined {
+type Stated = { readonly [Name in keyof TraceContext]?: unknown };
+
+function stated({ traceparent, tracestate, baggage }: Stated): TraceContext | undefined {
   if (typeof traceparent !== "string" || traceIdOf(traceparent) === undefined) return undefined;
-  const known = typeof tracestate === "string" && tracestate.length <= longestState;
-  return { traceparent, tracestate: known ? tracestate : undefined };
+  return {
+    traceparent,
+    tracestate: stringUpTo(longestState, tracestate),
+    baggage: stringUpTo(longestBaggage, baggage),
+  };
+}
+
+function stringUpTo(most: number, value: unknown): string | undefined {
+  return typeof value === "string" && value.length <= most ? value : undefined;
 }
 
 const form = /^[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}(-.*)?$/;

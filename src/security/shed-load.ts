@@ -34,6 +34,8 @@ export function shedLoad({
   const wrap =
     (next: Handle): Handle =>
     (request, context) =>
-      overload.take() || request.id === undefined ? next(request, context) : refused;
+      overload.take(context.transport) || request.id === undefined
+        ? next(request, context)
+        : refused;
   return Object.assign(wrap, { guards: "load shedding" });
 }

@@ -23,7 +23,7 @@ export interface CloudEventsOptions {
   readonly methodOf?: (event: CloudEvent) => string;
   /** The params of the call. @default the event's data if it is an object or an array, otherwise the data as the only param */
   readonly paramsOf?: (event: CloudEvent) => Params;
-  /** The token that Dapr sends as `dapr-api-token` (its `APP_API_TOKEN`); stops deliveries of others. @default none is required */
+  /** The token that Dapr sends as `dapr-api-token` (its `APP_API_TOKEN`); stops deliveries from other senders. @default none is required */
   readonly apiToken?: string;
 }
 

@@ -3,8 +3,8 @@ import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import { FastConnection, type FastEndpoint, type FastHost } from "../http/fast-path/connection.ts";
 import type { FastMessage } from "../http/fast-path/message.ts";
-import { Outbox } from "../http/fast-path/outbox.ts";
-import { Replies } from "../http/fast-path/replies.ts";
+
+import { Outbox, Replies } from "../http/fast-path/replies.ts";
 import { NodeMessage } from "../http/node-message.ts";
 
 export interface FastPathSettings {

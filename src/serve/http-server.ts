@@ -19,13 +19,12 @@ import { type UpgradeHandler, wsUpgrade } from "../transports/ws/upgrade.ts";
 import { FastPath } from "./fast-path.ts";
 import { Handlers } from "./handlers.ts";
 import type { ServeHttpOptions } from "./http-options.ts";
-import { HttpSockets } from "./http-sockets.ts";
+import { HttpSockets, RefusedSockets } from "./http-sockets.ts";
 import { ignoreUpgrade } from "./ignored-upgrade.ts";
 import { hostName, isAnyAddress, listenError, reachable } from "./listen-address.ts";
 import { Playground } from "./playground.ts";
 import { probe } from "./probes.ts";
 import { clientErrorRefusal, respond, writeRefusal } from "./raw-refusal.ts";
-import { TurnedAway } from "./turned-away.ts";
 
 interface Mount {
   readonly endpoint: Endpoint;
@@ -56,7 +55,7 @@ export class HttpServer implements AsyncDisposable {
   readonly #accepted = new Set<Duplex>();
   readonly #sockets: HttpSockets;
   readonly #counts: ConnectionCounts;
-  readonly #turnedAway: TurnedAway;
+  readonly #refused: RefusedSockets;
   readonly #fastPath: FastPath | undefined;
   #port = 0;
   #gone: Promise<void> | undefined;
@@ -102,8 +101,8 @@ export class HttpServer implements AsyncDisposable {
             ...tls,
           });
     this.#counts = new ConnectionCounts(options);
-    this.#turnedAway = new TurnedAway(service.running.clock);
-    this.server.maxConnections = this.#counts.max + TurnedAway.most;
+    this.#refused = new RefusedSockets(service.running.clock);
+    this.server.maxConnections = this.#counts.max + RefusedSockets.most;
     this.#listenTo(this.server);
     this.#sockets = new HttpSockets(this.server, this.#connectionEvent(), service.watch);
     if (options.fastPath !== false) {
@@ -111,7 +110,7 @@ export class HttpServer implements AsyncDisposable {
         event: this.#connectionEvent(),
         checkIntervalMs: settings.connectionsCheckingInterval,
         endpointAt: (target) => this.#routes.get(target)?.endpoint,
-        isRefused: (socket) => this.#turnedAway.has(socket),
+        isRefused: (socket) => this.#refused.has(socket),
       });
     }
   }
@@ -244,7 +243,7 @@ export class HttpServer implements AsyncDisposable {
     this.#logDropped();
     this.#service.watch?.refused("http", busy.status);
     // A client whose handshake fails knows that nothing ran; others need a response.
-    if (this.#options.tls === undefined) this.#turnedAway.add(socket);
+    if (this.#options.tls === undefined) this.#refused.add(socket);
     else socket.destroy();
   }
 
@@ -259,7 +258,7 @@ export class HttpServer implements AsyncDisposable {
       request.resume();
       return;
     }
-    if (this.#turnedAway.has(request.socket)) {
+    if (this.#refused.has(request.socket)) {
       respond(response, busy);
       return;
     }
@@ -299,7 +298,7 @@ export class HttpServer implements AsyncDisposable {
       return;
     }
     const mount = this.#upgrades.get(pathOf(request.url ?? ""));
-    const refusal = this.#turnedAway.has(socket)
+    const refusal = this.#refused.has(socket)
       ? busy
       : mount === undefined
         ? notFound

@@ -1,11 +1,11 @@
 import type { Server } from "node:http";
 import type { Duplex } from "node:stream";
-import { unavailable } from "../http/refusal.ts";
+import { busy, unavailable } from "../http/refusal.ts";
 import { type Clock, settledOrTimeout } from "../protocol/clock.ts";
 import type { Watches } from "../protocol/watch.ts";
-import { rawRefusal, responseOn } from "./raw-refusal.ts";
+import { rawRefusal, responseOn, writeRefusal } from "./raw-refusal.ts";
 
-/** How long a client may take to close its side of a connection that the server has ended. */
+/** How long a client may take to send the request that is refused, or to close its side of a connection that the server has ended. */
 const lingerMs = 250;
 
 /** The connections that carry HTTP, which it reports to watches. */
@@ -45,5 +45,36 @@ export class HttpSockets {
     this.#open.add(socket);
     this.#watch?.connection("http", 1);
     socket.once("close", () => this.left(socket));
+  }
+}
+
+/** Connections over the limit, which are kept until their request is refused. */
+export class RefusedSockets {
+  /** This many get a response that the server is busy; further ones are dropped. */
+  static readonly most = 100;
+  readonly #clock: Clock;
+  readonly #sockets = new Set<Duplex>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  add(socket: Duplex): void {
+    if (this.#sockets.size >= RefusedSockets.most) {
+      socket.destroy();
+      return;
+    }
+    this.#sockets.add(socket);
+    const late = this.#clock.after(lingerMs, () => {
+      if (responseOn(socket) === undefined && socket.writable) writeRefusal(socket, busy);
+    });
+    socket.once("close", () => {
+      late.cancel();
+      this.#sockets.delete(socket);
+    });
+  }
+
+  has(socket: Duplex): boolean {
+    return this.#sockets.size > 0 && this.#sockets.has(socket);
   }
 }

@@ -1,7 +1,8 @@
 import { attachedIn, type ByteKind, mayAttach } from "../protocol/attachments.ts";
 import type { CallContext } from "../protocol/context.ts";
 import type { MethodLimits } from "../protocol/contract.ts";
-import type { Params, TypedPaths } from "../protocol/message.ts";
+import { invalidParams, RpcError } from "../protocol/errors.ts";
+import { failure, type Params, type Reply, type TypedPaths } from "../protocol/message.ts";
 import { attachedFault, ReceivedBytes } from "../protocol/received-bytes.ts";
 
 /** What must have arrived before the handler runs; Blobs and streams arrive while it reads them. */
@@ -25,4 +26,22 @@ export function decodedParams(
   return attached.some(({ kind }) => collected.has(kind))
     ? bytes.collect(attached, collected).then(decode)
     : decode();
+}
+
+/** The limits of the methods that have their own. */
+export function limitsOf(
+  table: ReadonlyMap<string, { readonly definition: { readonly limits?: MethodLimits } }>,
+): ReadonlyMap<string, MethodLimits> {
+  const limits = new Map<string, MethodLimits>();
+  for (const [name, { definition }] of table) {
+    if (definition.limits !== undefined) limits.set(name, definition.limits);
+  }
+  return limits;
+}
+
+/** The reply to a call whose params could not be decoded. */
+export function refusedParams(thrown: unknown): Reply {
+  return failure(
+    thrown instanceof RpcError ? thrown : invalidParams((thrown as TypeError).message),
+  );
 }

@@ -14,7 +14,7 @@ export function checkDefinition(
   if (typeof definition !== "object" || definition === null) {
     throw new TypeError(`"${name}" has no definition; pass {} to declare nothing`);
   }
-  for (const member of ["params", "result", "item", "progress"] as const) {
+  for (const member of ["params", "result", "item", "progress", "upload"] as const) {
     checkSchema(definition[member], `"${name}": ${member}`);
   }
   const scalar = definition.params && scalarType(definition.params);

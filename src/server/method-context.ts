@@ -4,12 +4,17 @@ import type { MaybePromise } from "../protocol/message.ts";
 import {
   type AnswersOnce,
   type HandlerItem,
+  type HandlerProgress,
   type HandlerResult,
+  type HandlersFor,
+  implementWith,
   Method,
   type MethodHandler,
+  type Methods,
   type MethodTypes,
   type StreamHandler,
   type StreamTypes,
+  type WithLiteralCodes,
 } from "./method.ts";
 
 /** Makes what handlers get as further members of their call; may throw an `RpcError` to refuse the call. */
@@ -19,24 +24,33 @@ export type ContextSource<Call, Added> = (call: Call) => MaybePromise<Added>;
 export interface ContextMethods<Added extends object> {
   /** As `method`, with what was added to the call. */
   method<const D extends MethodDefinition, Result extends HandlerResult<D>>(
-    definition: D,
-    handler: MethodHandler<D, Result, Context & Added> & AnswersOnce<Result>,
-  ): Method<MethodTypes<D, Result>, MethodHandler<D, Result, Context & Added>>;
+    definition: D & WithLiteralCodes<D>,
+    handler: MethodHandler<D, Result, Context<HandlerProgress<D>> & Added> & AnswersOnce<Result>,
+  ): Method<MethodTypes<D, Result>, MethodHandler<D, Result, Context<HandlerProgress<D>> & Added>>;
   method<const D extends MethodDefinition>(
-    definition: D,
+    definition: D & WithLiteralCodes<D>,
   ): Method<MethodTypes<D, unknown>, undefined> & {
-    readonly implementation?: MethodHandler<D, HandlerResult<D>, Context & Added>;
+    readonly implementation?: MethodHandler<
+      D,
+      HandlerResult<D>,
+      Context<HandlerProgress<D>> & Added
+    >;
   };
   /** As `stream`, with what was added to the call. */
   stream<const D extends StreamDefinition, Item extends HandlerItem<D>>(
-    definition: D,
-    handler: StreamHandler<D, Item, Context & Added>,
-  ): Method<StreamTypes<D, Item>, StreamHandler<D, Item, Context & Added>>;
+    definition: D & WithLiteralCodes<D>,
+    handler: StreamHandler<D, Item, Context<HandlerProgress<D>> & Added>,
+  ): Method<StreamTypes<D, Item>, StreamHandler<D, Item, Context<HandlerProgress<D>> & Added>>;
   stream<const D extends StreamDefinition>(
-    definition: D,
+    definition: D & WithLiteralCodes<D>,
   ): Method<StreamTypes<D, unknown>, undefined> & {
-    readonly implementation?: StreamHandler<D, HandlerItem<D>, Context & Added>;
+    readonly implementation?: StreamHandler<D, HandlerItem<D>, Context<HandlerProgress<D>> & Added>;
   };
+  /** As `implement`: all methods of the contract, or of a group of it, get what was added to the call. */
+  implement<Contract extends Methods>(
+    contract: Contract,
+    handlers: HandlersFor<Contract, Added>,
+  ): Contract;
   /** Adds more, made from what there is. */
   use<More extends object>(add: ContextSource<Context & Added, More>): ContextMethods<Added & More>;
 }
@@ -73,6 +87,7 @@ function contextMethods<Added extends object>(
   return {
     method: define("method"),
     stream: define("stream"),
+    implement: (contract: Methods, handlers: object) => implementWith(contract, handlers, sources),
     use: (add: ContextSource<never, object>) =>
       contextMethods([...sources, add as ContextSource<Context, object>]),
   } as ContextMethods<Added>;

@@ -1,4 +1,5 @@
 import type { ParameterNames } from "../openrpc/parameter-names.ts";
+import { checkTimeout } from "../protocol/clock.ts";
 import type { Context } from "../protocol/context.ts";
 import type {
   Callable,
@@ -8,9 +9,9 @@ import type {
   MethodDefinition,
   StreamDefinition,
   StreamOf,
+  UploadOf,
 } from "../protocol/contract.ts";
 import type { RpcError } from "../protocol/errors.ts";
-import { checkTimeout } from "../protocol/limits.ts";
 import type { MaybePromise } from "../protocol/message.ts";
 import type { InputOf, OutputOf, Schema } from "../protocol/standard-schema.ts";
 
@@ -36,19 +37,27 @@ export type HandlerResult<D> = D extends { readonly result: infer S extends Sche
 export type HandlerItem<D> = D extends { readonly item: infer S extends Schema }
   ? InputOf<S>
   : unknown;
-type HandlerProgress<D> = D extends { readonly progress: infer S extends Schema }
+export type HandlerProgress<D> = D extends { readonly progress: infer S extends Schema }
   ? InputOf<S>
+  : unknown;
+
+/** What a handler gets of its call because of the definition. */
+export type HandlerUpload<D> = D extends { readonly upload: infer S extends Schema }
+  ? {
+      /** The items that the caller sends, checked; read them once, in a loop. */
+      readonly upload: AsyncIterable<OutputOf<S>>;
+    }
   : unknown;
 
 export type MethodHandler<D, Result = HandlerResult<D>, Call = Context<HandlerProgress<D>>> = (
   params: HandlerParams<D>,
-  call: Call,
+  call: Call & HandlerUpload<D>,
   errors: ErrorMakers<ErrorsOf<D>>,
 ) => MaybePromise<Result>;
 
 export type StreamHandler<D, Item = HandlerItem<D>, Call = Context<HandlerProgress<D>>> = (
   params: HandlerParams<D>,
-  call: Call,
+  call: Call & HandlerUpload<D>,
   errors: ErrorMakers<ErrorsOf<D>>,
 ) => AsyncIterable<Item> | Iterable<Item>;
 
@@ -94,12 +103,17 @@ type DeclaredProgress<D> = D extends { readonly progress: infer S extends Schema
   ? OutputOf<S>
   : unknown;
 
+type DeclaredUpload<D> = D extends { readonly upload: infer S extends Schema }
+  ? UploadOf<InputOf<S>>
+  : undefined;
+
 /** The types that a caller sees of a method with this definition. */
 export interface MethodTypes<D, Result> extends CallTypes {
   readonly params: CallParams<D>;
   readonly result: Declared<D, Result>;
   readonly errors: ErrorsOf<D>;
   readonly progress: DeclaredProgress<D>;
+  readonly upload: DeclaredUpload<D>;
 }
 /** The types that a caller sees of a stream with this definition. */
 export interface StreamTypes<D, Item> extends CallTypes {
@@ -107,6 +121,7 @@ export interface StreamTypes<D, Item> extends CallTypes {
   readonly result: StreamOf<DeclaredItem<D, Item>>;
   readonly errors: ErrorsOf<D>;
   readonly progress: DeclaredProgress<D>;
+  readonly upload: DeclaredUpload<D>;
 }
 
 /** Rejects a generator, which would answer with nothing; `any` and `never` are accepted. */
@@ -121,7 +136,7 @@ export type AnswersOnce<Result> = [Result] extends [never]
         : unknown;
 
 /** Rejects errors whose code is any number: callers could not tell them apart. */
-type WithLiteralCodes<D> = D extends { readonly errors: infer E }
+export type WithLiteralCodes<D> = D extends { readonly errors: infer E }
   ? { readonly errors: { readonly [Name in keyof E]: LiteralCode<E[Name]> } }
   : unknown;
 type LiteralCode<E> = E extends { readonly code: infer Code }
@@ -187,14 +202,23 @@ export interface Methods {
   readonly [name: string]: Method | Methods | ((...args: never[]) => unknown);
 }
 
-/** The handlers that complete a contract. */
-export type HandlersFor<Contract> = {
+/** The handlers that complete a contract; their calls have the members of `Added` too. */
+export type HandlersFor<Contract, Added = unknown> = {
   readonly [Name in keyof Contract]: Contract[Name] extends {
     readonly implementation?: infer Handler;
   }
-    ? NonNullable<Handler>
-    : HandlersFor<Contract[Name]>;
+    ? HandlerWith<NonNullable<Handler>, Added>
+    : HandlersFor<Contract[Name], Added>;
 };
+
+type HandlerWith<Handler, Added> = unknown extends Added
+  ? Handler
+  : Handler extends (params: infer P, call: infer Call, errors: infer E) => infer Result
+    ? (params: P, call: Call & Added, errors: E) => Result
+    : never;
+
+/** Makes further members of a call. */
+type Source = Method["sources"][number];
 
 /**
  * Completes a contract: every method of it gets its handler, and nothing else is added.
@@ -213,12 +237,22 @@ export function implement<Contract extends Methods>(
   contract: Contract,
   handlers: HandlersFor<Contract>,
 ): Contract {
-  return implementGroup(contract, handlers as Record<string, unknown>, "") as Contract;
+  return implementWith(contract, handlers, []);
+}
+
+/** The same with what makes further members of the calls. */
+export function implementWith<Contract extends Methods>(
+  contract: Contract,
+  handlers: object,
+  sources: readonly Source[],
+): Contract {
+  return implementGroup(contract, handlers as Record<string, unknown>, sources, "") as Contract;
 }
 
 function implementGroup(
   contract: Methods,
   handlers: Record<string, unknown>,
+  sources: readonly Source[],
   prefix: string,
 ): Methods {
   const complete: Record<string, Methods[string]> = {};
@@ -230,10 +264,11 @@ function implementGroup(
     const handler = Object.hasOwn(handlers, name) ? handlers[name] : undefined;
     if (entry instanceof Method) {
       if (typeof handler !== "function") throw new TypeError(`${prefix}${name} has no handler`);
-      complete[name] = new Method(entry.kind, entry.definition, handler, undefined, entry.sources);
+      const all = [...sources, ...entry.sources];
+      complete[name] = new Method(entry.kind, entry.definition, handler, undefined, all);
     } else if (typeof entry === "object") {
       const group = (handler ?? {}) as Record<string, unknown>;
-      complete[name] = implementGroup(entry, group, `${prefix}${name}/`);
+      complete[name] = implementGroup(entry, group, sources, `${prefix}${name}/`);
     } else {
       throw new TypeError(`${prefix}${name} is a function; a contract holds definitions only`);
     }

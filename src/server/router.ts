@@ -3,7 +3,7 @@ import { argumentsByName, parameterNames } from "../openrpc/parameter-names.ts";
 import { type AccessRule, satisfies } from "../protocol/access.ts";
 import type { Context } from "../protocol/context.ts";
 import type { MethodLimits } from "../protocol/contract.ts";
-import { invalidParams, methodNotFound, RpcError, type Undisclosed } from "../protocol/errors.ts";
+import { methodNotFound, type Undisclosed } from "../protocol/errors.ts";
 import type { Handle } from "../protocol/handle.ts";
 import { caught, LaterReply } from "../protocol/handler-reply.ts";
 import {
@@ -20,9 +20,11 @@ import {
   type TypedPaths,
 } from "../protocol/message.ts";
 import type { Schema } from "../protocol/standard-schema.ts";
-import { decodedParams } from "./decoded-params.ts";
+import { uploadUnwanted } from "../protocol/upload.ts";
+import { decodedParams, limitsOf, refusedParams } from "./decoded-params.ts";
 import { checkDefinition, checkProgress, errorMakers } from "./definition.ts";
 import { Method, type MethodHandler, type Methods, type StreamHandler } from "./method.ts";
+import { type Invoke, receiving } from "./receiving.ts";
 import { sendItems } from "./stream.ts";
 import { invalidParamsReply, paramsCheck, resultCheck } from "./validate.ts";
 
@@ -127,11 +129,13 @@ export function createRouter(
   answersDirectly = false,
 ): Handle {
   const runs = new Map<string, Run>();
+  const receives = new Set<string>();
   const rules = new Map<string, AccessRule>();
   for (const [name, entry] of [...table, ...system]) {
     const { access } = entry.definition;
     if (access !== undefined) rules.set(name, access);
     runs.set(name, runOf(entry, answersDirectly));
+    if (entry.definition.upload !== undefined) receives.add(name);
   }
   const unknownMethod = failure(methodNotFound);
   const isGuarded = rules.size > 0;
@@ -140,21 +144,17 @@ export function createRouter(
     const run = runs.get(request.method);
     if (run === undefined) return unknownMethod;
     if (isGuarded && !mayCall(rules.get(request.method), context)) return concealed;
-    const ended = endedBefore(context);
+    // Without middleware no time has passed since the call arrived.
+    const ended = answersDirectly ? undefined : endedBefore(context);
     if (ended !== undefined) return ended;
+    if (request.upload !== undefined && !receives.has(request.method)) return unwanted;
     return request.types === undefined || request.types === noTypes
       ? run(request.params, context)
       : runTyped(run, request, context, limits.get(request.method));
   };
 }
 
-function limitsOf(table: MethodTable): ReadonlyMap<string, MethodLimits> {
-  const limits = new Map<string, MethodLimits>();
-  for (const [name, { definition }] of table) {
-    if (definition.limits !== undefined) limits.set(name, definition.limits);
-  }
-  return limits;
-}
+const unwanted = failure(uploadUnwanted);
 
 /** Converts the rich values in the params first. */
 function runTyped(
@@ -176,12 +176,6 @@ function runTyped(
   } catch (thrown) {
     return refusedParams(thrown);
   }
-}
-
-function refusedParams(thrown: unknown): Reply {
-  return failure(
-    thrown instanceof RpcError ? thrown : invalidParams((thrown as TypeError).message),
-  );
 }
 
 /**
@@ -212,17 +206,20 @@ const anyParams: Schema = {
 
 function runOf(entry: Method, answersDirectly: boolean): Run {
   const { definition } = entry;
-  const invoke = withProgress(
+  const { upload } = definition;
+  const answers = answersDirectly && upload === undefined;
+  const reported = withProgress(
     definition.progress,
-    entry.kind === "stream" ? invokeStream(entry) : invokeMethod(entry, answersDirectly),
+    entry.kind === "stream" ? invokeStream(entry) : invokeMethod(entry, answers),
   );
+  const invoke = upload === undefined ? reported : receiving(upload, reported);
   const schema = definition.params ?? (definition.positional === undefined ? undefined : anyParams);
   const valid = schema === undefined ? invoke : withParams(schema, entry, invoke);
   const checked = entry.sources.length === 0 ? valid : withSources(entry, valid);
   const run = definition.compress === false ? withoutCompression(checked as Run) : (checked as Run);
-  // A stream lasts as long as it is read.
-  const limitMs =
-    definition.timeoutMs ?? (entry.kind === "stream" ? Number.POSITIVE_INFINITY : undefined);
+  // A stream lasts as long as it is read, and an upload as long as its caller sends.
+  const isOpenEnded = entry.kind === "stream" || upload !== undefined;
+  const limitMs = definition.timeoutMs ?? (isOpenEnded ? Number.POSITIVE_INFINITY : undefined);
   if (limitMs === undefined) return run;
   return (params, context) => {
     context.limit?.(limitMs);
@@ -236,8 +233,6 @@ function withoutCompression(run: Run): Run {
     return run(params, context);
   };
 }
-
-type Invoke = (params: unknown, context: Context) => MaybePromise<Reply>;
 
 function invokeMethod(entry: Method, answersDirectly: boolean): Invoke {
   const handler = entry.handler as MethodHandler<unknown>;

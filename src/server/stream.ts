@@ -70,6 +70,6 @@ async function leave(iterator: AsyncIterator<unknown>): Promise<void> {
   try {
     await iterator.return?.();
   } catch {
-    // The call was cancelled, so there is no one to report it to.
+    // The call was cancelled, so nothing waits for the error.
   }
 }

@@ -1,11 +1,6 @@
-import {
-  a2aAgent,
-  a2aClient,
-  a2aHandler,
-  MemoryTaskStore,
-  type StreamResponse,
-} from "callwire/a2a";
+import { a2aAgent, a2aClient, a2aHandler, type StreamResponse } from "callwire/a2a";
 import { authenticate, bearer } from "callwire/security";
+import { MemoryWorkStore } from "callwire/work";
 import { describe, expect, test } from "vitest";
 import { all, gate, says, serveAgent } from "./served-agent.ts";
 
@@ -153,7 +148,7 @@ describe("the store in memory", () => {
   test("drops the oldest finished task to make room, but none that still runs", async () => {
     const { passed, open } = gate();
     const { ask } = await serveAgent({
-      store: new MemoryTaskStore({ maxTasks: 2 }),
+      store: new MemoryWorkStore({ maxRecords: 2 }),
       async *execute({ text }) {
         if (text === "wait") await passed;
         yield "done";
@@ -171,7 +166,7 @@ describe("the store in memory", () => {
 
   test("refuses a task for which there is no room", async () => {
     const { ask } = await serveAgent({
-      store: new MemoryTaskStore({ maxCharacters: 200 }),
+      store: new MemoryWorkStore({ maxBytes: 400 }),
       execute,
     });
     const { error } = await ask("SendMessage", says("x".repeat(300)));

@@ -1,7 +1,11 @@
 import { createServer, type IncomingHttpHeaders } from "node:http";
 import type { AddressInfo } from "node:net";
+import { silentLog } from "callwire";
 import { webhooks } from "callwire/a2a/node";
+import { FakeClock } from "callwire/testing";
 import { describe, expect, onTestFinished, test } from "vitest";
+import type { StreamResponse } from "../../src/a2a/model.ts";
+import { PushSender, type Webhooks } from "../../src/a2a/push-sender.ts";
 import { gate, type Parsed, says, serveAgent } from "./served-agent.ts";
 
 interface Delivery {
@@ -121,5 +125,44 @@ describe("a webhook is refused", () => {
     const { error } = await ask("SendMessage", { ...says("go"), configuration });
     expect(error?.code).toBe(-32602);
     expect(error?.data[0].fieldViolations[0].field).toBe("url");
+  });
+});
+
+describe("receivers that do not answer", () => {
+  const never = new Promise<number>(() => {});
+  const event = (text: string) => ({
+    message: { messageId: "1", role: "ROLE_AGENT", parts: [{ text }] },
+  });
+
+  function stuckSender() {
+    let dropped = 0;
+    let posts = 0;
+    const stuck: Webhooks = {
+      refusal: async () => undefined,
+      post() {
+        posts++;
+        return never;
+      },
+    };
+    const log = { ...silentLog, warn: () => void dropped++ };
+    const sender = new PushSender(stuck, new FakeClock(), log);
+    onTestFinished(() => sender.close());
+    const send = (i: number, text: string): void =>
+      sender.send({ taskId: `t${i}`, id: "1", url: "https://a" }, event(text) as StreamResponse);
+    return { send, dropped: () => dropped, posts: () => posts };
+  }
+
+  test("hold 16 MiB of notifications together, and the rest is dropped", () => {
+    const { send, dropped } = stuckSender();
+    const mebibyte = "a".repeat(1024 * 1024);
+    for (let i = 0; i < 40; i++) send(i, mebibyte);
+    expect(dropped()).toBe(25);
+  });
+
+  test("hold a hundred connections together", () => {
+    const { send, dropped, posts } = stuckSender();
+    for (let i = 0; i < 150; i++) send(i, "hi");
+    expect(posts()).toBe(100);
+    expect(dropped()).toBe(0);
   });
 });

@@ -18,11 +18,11 @@ describeWith(["playwright", "chromium"], "a page in Chromium", () => {
 
   beforeAll(async () => {
     [browser, files] = await Promise.all([launchChromium(), pageFiles()]);
-  }, 60_000);
+  });
 
   afterAll(() => browser?.close());
 
-  test("calls over HTTP, events and WebSocket, and a worker", { timeout: 60_000 }, async () => {
+  test("calls over HTTP, events and WebSocket, and a worker", async () => {
     await using site = await openSite(files);
     await using page = await openReady(browser, site.url);
     const lines = await page.evaluate<string[]>("ownPage()");
@@ -31,7 +31,7 @@ describeWith(["playwright", "chromium"], "a page in Chromium", () => {
     expect(page.complaints).toEqual([]);
   });
 
-  test("runs the conformance kit over fetch and WebSocket", { timeout: 60_000 }, async () => {
+  test("runs the conformance kit over fetch and WebSocket", async () => {
     await using site = await openSite(files);
     await using page = await openReady(browser, site.url);
     const groups = isFull ? "undefined" : '["core", "batch", "security"]';
@@ -131,6 +131,6 @@ async function closed(http: HttpServer): Promise<void> {
 
 async function openReady(browser: Browser, url: string): Promise<WatchedPage> {
   const page = await openPage(browser, url);
-  await page.waitForFunction("globalThis.ownPage !== undefined");
+  await expect.poll(() => page.evaluate("globalThis.ownPage !== undefined")).toBe(true);
   return page;
 }

@@ -15,7 +15,7 @@ const key: Credential = {
   verify: ({ headers }) => (headers["x-api-key"] === "of-ada" ? { id: "ada" } : undefined),
 };
 
-describeWith(["playwright", "chromium"], "a server that asks who calls", () => {
+describeWith(["playwright", "chromium"], "a server that requires a credential", () => {
   const playground = usePlayground();
 
   async function serve(anonymous: readonly string[] = []): Promise<string> {

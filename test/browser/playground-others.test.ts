@@ -24,7 +24,7 @@ describeWith(services, "the playground of servers that callwire did not make", (
   beforeAll(async () => {
     await build();
     browser = await launchChromium();
-  }, 60_000);
+  });
 
   afterAll(() => browser?.close());
 
@@ -76,7 +76,7 @@ describeWith(services, "the playground of servers that callwire did not make", (
     expect(page.complaints).toEqual([]);
   });
 
-  test("one whose description goes in circles and is no schema in places is called all the same", async () => {
+  test("one whose description is circular and partly invalid can still be called", async () => {
     const self = { $ref: "#/components/schemas/Self%20" };
     const schemas = [
       self,

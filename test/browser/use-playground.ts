@@ -21,7 +21,7 @@ export function usePlayground(): UsedPlayground {
   beforeAll(async () => {
     await build();
     [browser, site] = await Promise.all([launchChromium(), Site.open()]);
-  }, 60_000);
+  });
 
   afterAll(async () => {
     await browser?.close();

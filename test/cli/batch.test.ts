@@ -17,7 +17,7 @@ beforeAll(async () => {
     ws: `${rpc.replace(/^http/, "ws")}/ws`,
     tcp: `tcp://127.0.0.1:${port}`,
   };
-}, 60_000);
+});
 
 afterAll(() => demo?.[Symbol.asyncDispose]());
 
@@ -141,7 +141,7 @@ test.each([
   expect(code).toBe(2);
 });
 
-test("what is no JSON is told before anything is sent", async () => {
+test("invalid JSON is reported before anything is sent", async () => {
   const { code, stderr } = await batch("http", "[1,");
   expect(stderr).toMatch(/^callwire: standard input: invalid JSON: [^\n]+\n$/);
   expect(code).toBe(2);

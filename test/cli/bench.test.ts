@@ -7,7 +7,7 @@ import { ownPort } from "../own-port.ts";
 import { deferred } from "../transports/contract/wire.ts";
 import { build, type Exit, finish, start } from "./process.ts";
 
-beforeAll(() => build(), 60_000);
+beforeAll(() => build());
 
 let server: Server;
 let http: HttpServer;

@@ -58,7 +58,7 @@ beforeAll(async () => {
     }),
   });
   http = await serveHttp(server, { port: 0 });
-}, 60_000);
+});
 
 afterAll(async () => {
   await demo?.[Symbol.asyncDispose]();
@@ -211,7 +211,7 @@ describe("what is sent beside the call", () => {
 });
 
 describe("what goes wrong", () => {
-  test("a server that wants a credential is told of with the options that send one", async () => {
+  test("for a server that wants a credential, the options that send one are named", async () => {
     const known = bearer((token) => (token === "x" ? { id: "ann" } : undefined));
     const guarded = createServer({ hi: () => "hi" }, { use: [authenticate(known)] });
     const { url } = await serveHttp(guarded, { port: 0 });
@@ -376,7 +376,7 @@ describe("Ctrl-C", () => {
 });
 
 describe("notify", () => {
-  test.each(["http", "tcp"])("is heard and not answered, over %s", async (wire) => {
+  test.each(["http", "tcp"])("is received and not answered, over %s", async (wire) => {
     const message = `told over ${wire}`;
     const url = wire === "http" ? rpc : tcp;
     const told = await finish(["notify", url, "notify_log", `message=${message}`]);

@@ -17,7 +17,7 @@ beforeAll(async () => {
   await build();
   folder = await mkdtemp(join(tmpdir(), "callwire-conform-"));
   demo = await startDemo(["--tcp", "0", "--unix", join(folder, "demo.sock")]);
-}, 60_000);
+});
 
 afterAll(async () => {
   await demo?.[Symbol.asyncDispose]();
@@ -228,7 +228,7 @@ describe("callwire conform", () => {
 });
 
 describe("what makes no sense to run is one failure", () => {
-  test("a path at which nobody takes calls", async () => {
+  test("a path that does not take calls", async () => {
     const { code, stdout, stderr } = await finish(["conform", `${demo.origin}/wrong`]);
     expect(stderr).toBe(
       `callwire: ${demo.origin}/wrong does not answer with JSON-RPC, but HTTP 404 application/json; try ${demo.origin}/rpc\n`,

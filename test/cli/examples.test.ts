@@ -31,7 +31,7 @@ beforeAll(async () => {
   await writeFile(command, `#!/bin/sh\nexec "${process.execPath}" "${cli}" "$@"\n`);
   await chmod(command, 0o755);
   demo = await startDemo();
-}, 60_000);
+});
 
 afterAll(async () => {
   await demo?.[Symbol.asyncDispose]();
@@ -110,7 +110,7 @@ test("docs/cli.md shows what the commands show", async () => {
     const timeless = (text: string): string => text.replace(/\d+ messages.*/, "");
     expect(timeless(own)).toBe(timeless(output));
   }
-}, 60_000);
+});
 
 test("--version and --help load no command and nothing of the package", async () => {
   const loaded = new Set([cli]);

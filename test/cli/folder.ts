@@ -10,7 +10,7 @@ export function builtWithFolder(): (name: string) => string {
   beforeAll(async () => {
     await build();
     folder = await mkdtemp(join(tmpdir(), "callwire-"));
-  }, 60_000);
+  });
   afterAll(() => rm(folder, { recursive: true, force: true }));
   return (name) => join(folder, name);
 }

@@ -42,6 +42,52 @@ async function serving(name: string): Promise<string> {
 }
 
 describe("a config", () => {
+  test("has the guards, log and metrics of its gateway, with files relative to its folder", async () => {
+    const url = await serving("one");
+    const { secret, record } = JSON.parse(
+      (await finish(["keys", "create", "--id", "ci", "--json"])).stdout,
+    );
+    await config("keys.json", JSON.stringify([record]));
+    const path = await config(
+      "guarded.json",
+      JSON.stringify({
+        apiKeys: "keys.json",
+        rateLimit: "3/m",
+        log: "pretty",
+        metrics: true,
+        upstreams: { first: { url, healthCheck: false } },
+        routes: [{ method: "*", to: "first" }],
+      }),
+    );
+    const gateway = await startGateway([path]);
+    const call = async (headers: Record<string, string>) =>
+      fetch(gateway.url, {
+        method: "POST",
+        headers: { "content-type": "application/json", ...headers },
+        body: '{"jsonrpc":"2.0","id":1,"method":"who"}',
+      });
+    expect((await call({})).status).toBe(401);
+    expect(await (await call({ "x-api-key": secret })).json()).toMatchObject({ result: "one" });
+    expect((await call({ "x-api-key": secret })).status).toBe(200);
+    expect((await call({ "x-api-key": secret })).status).toBe(429);
+    const metrics = await fetch(new URL("/metrics", gateway.url));
+    expect(await metrics.text()).toContain("callwire_");
+  });
+
+  test.each([
+    [{ rateLimit: "many" }, "--rate-limit must be a rate"],
+    [{ tls: { cert: "a.pem", key: "b.pem" } }, "a.pem"],
+    [{ log: "loud" }, "log: "],
+    [{ apiKeys: "missing.json" }, "missing.json"],
+  ])("says what is wrong with %j", async (setting, line) => {
+    const upstreams = { first: { url: "http://127.0.0.1:9/rpc", healthCheck: false } };
+    const routes = [{ method: "*", to: "first" }];
+    const path = await config("wrong.json", JSON.stringify({ ...setting, upstreams, routes }));
+    const { code, stderr } = await finish(["gateway", path, "--port", "0"]);
+    expect(stderr).toContain(line);
+    expect(code).toBe(2);
+  });
+
   test("joins servers, and SIGHUP reads it again", async () => {
     const [one, two] = await Promise.all([serving("one"), serving("two")]);
     const text = (url: string) =>
@@ -217,7 +263,7 @@ describe("a config", () => {
       "an upstream without an address",
       '{ "upstreams": {\n "a": {} }, "routes": [{ "method": "*", "to": "a" }] }',
       2,
-      'needs either "url" or "urls"',
+      'needs one of "url", "urls" and "durable"',
     ],
     [
       "a route that leads nowhere",

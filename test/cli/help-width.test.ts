@@ -1,7 +1,7 @@
 import { beforeAll, expect, test } from "vitest";
 import { build, finish } from "./process.ts";
 
-beforeAll(build, 60_000);
+beforeAll(build);
 
 test("every help text fits 80 columns, except for commands to paste", async () => {
   const { stdout: overview } = await finish(["--help"]);
@@ -16,4 +16,4 @@ test("every help text fits 80 columns, except for commands to paste", async () =
     const wide = [...head.split("\n"), ...purposes].filter(({ length }) => length > 80);
     expect(wide).toEqual([]);
   }
-}, 60_000);
+});

@@ -70,7 +70,7 @@ beforeAll(async () => {
   await once(server, "listening");
   http = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   ws = http.replace("http", "ws");
-}, 60_000);
+});
 
 afterAll(async () => {
   server?.close();
@@ -117,7 +117,7 @@ test.each(['se"cret', "se'cret", "se/cret"])("the password %s is not shown", asy
   }
 });
 
-test("who stops while the name that was meant is looked for is told at once what went wrong", async () => {
+test("stopping during the search for a similar name shows the failure at once", async () => {
   let onAsked = (): void => {};
   const asked = new Promise<void>((resolve) => {
     onAsked = resolve;

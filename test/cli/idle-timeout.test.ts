@@ -9,7 +9,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-test("it is over when the server was not heard for so long", () => {
+test("it ends when the server was silent for that long", () => {
   const idle = new IdleTimeout(1_000);
   vi.advanceTimersByTime(999);
   idle.restart();

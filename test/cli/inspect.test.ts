@@ -20,7 +20,7 @@ const closers: (() => unknown)[] = [];
 beforeAll(async () => {
   await build();
   demo = await startDemo(["--tcp", "0"]);
-}, 60_000);
+});
 
 afterAll(async () => {
   await demo?.[Symbol.asyncDispose]();
@@ -133,7 +133,7 @@ describe("limits", () => {
   });
 });
 
-describe("servers of others", () => {
+describe("servers of other libraries", () => {
   test("one that answers notifications and knows no batch", async () => {
     const url = await httpServer((_, response) => {
       response.setHeader("content-type", "application/json");
@@ -198,7 +198,7 @@ describe("servers of others", () => {
     expect(code).toBe(1);
   });
 
-  test("one that asks who calls", async () => {
+  test("one that requires a credential", async () => {
     const preset = secureDefaults({
       credentials: bearer((token) => (token === "good" ? { id: "ada" } : undefined)),
       audit: () => {},

@@ -21,7 +21,7 @@ beforeAll(async () => {
   await writeFile(recording, JSON.stringify({ ...line, message }));
   await writeFile(calls, "add 1 2");
   await build();
-}, 60_000);
+});
 
 afterAll(() => rm(folder, { recursive: true, force: true }));
 

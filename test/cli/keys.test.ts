@@ -4,7 +4,7 @@ import { httpSigner, signedRequests } from "callwire/security/signing";
 import { beforeAll, expect, test } from "vitest";
 import { build, finish } from "./process.ts";
 
-beforeAll(build, 60_000);
+beforeAll(build);
 
 function headed(headers: Transport["headers"]): Transport {
   return { kind: "http", headers, remoteAddress: undefined };

@@ -27,7 +27,7 @@ test("closing waits for nothing that is still opening, which is closed when it c
   expect(sent).toEqual([]);
 });
 
-test("a call that is still waiting when its link is closed is told so", async () => {
+test("a call that waits when its link is closed fails with that reason", async () => {
   const link = lazyLink(() => new Promise(() => {}));
   const outgoing = {
     cancel: undefined,

@@ -1,6 +1,7 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { describeWith, pathOf } from "../services.ts";
 import { build, finish, type Process, startDemo } from "./process.ts";
 
 const run = promisify(execFile);
@@ -9,7 +10,7 @@ let demo: Process & { readonly origin: string };
 beforeAll(async () => {
   await build();
   demo = await startDemo();
-}, 60_000);
+});
 
 afterAll(() => demo?.[Symbol.asyncDispose]());
 
@@ -35,14 +36,19 @@ test("describe shows one method, and suggests the nearest name", async () => {
 });
 
 test("completion prints a script for each shell, from the table of verbs", async () => {
-  const { stdout: bash } = await finish(["completion", "bash"]);
-  const ask = `${bash}\nCOMP_WORDS=(callwire call --ca); COMP_CWORD=2; _callwire; echo "\${COMPREPLY[*]}"`;
-  expect((await run("bash", ["-c", ask])).stdout).toBe("--cacert\n");
-  const verb = `${bash}\nCOMP_WORDS=(callwire desc); COMP_CWORD=1; _callwire; echo "\${COMPREPLY[*]}"`;
-  expect((await run("bash", ["-c", verb])).stdout).toBe("describe\n");
-  for (const shell of ["zsh", "fish"]) {
+  for (const shell of ["bash", "zsh", "fish"]) {
     const { stdout } = await finish(["completion", shell]);
     expect(stdout).toContain("workers");
   }
   expect((await finish(["completion", "tcsh"])).stderr).toContain("must be bash, zsh or fish");
+});
+
+describeWith(["bash"], "in bash", () => {
+  test("a verb and an option are completed", async () => {
+    const { stdout: script } = await finish(["completion", "bash"]);
+    const ask = `${script}\nCOMP_WORDS=(callwire call --ca); COMP_CWORD=2; _callwire; echo "\${COMPREPLY[*]}"`;
+    expect((await run(pathOf("bash"), ["-c", ask])).stdout).toBe("--cacert\n");
+    const verb = `${script}\nCOMP_WORDS=(callwire desc); COMP_CWORD=1; _callwire; echo "\${COMPREPLY[*]}"`;
+    expect((await run(pathOf("bash"), ["-c", verb])).stdout).toBe("describe\n");
+  });
 });

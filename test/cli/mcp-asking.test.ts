@@ -68,7 +68,7 @@ beforeAll(async () => {
   await build();
   http = await serveHttp(createServer({}), { port: 0, mounts: mcpMounts(server) });
   url = new URL("/mcp", http.url).href;
-}, 60_000);
+});
 
 afterAll(async () => {
   await http.close();
@@ -150,7 +150,7 @@ describeWith(["pseudo-terminals"], "at a terminal", () => {
     expect(lastLine((await other.exited).stdout)).toBe("2");
   });
 
-  test("a page is shown, and opened by nobody but the user", async () => {
+  test("a page is shown, and opened only by the user", async () => {
     await using process = startInTerminal(["mcp", url, "call", "sends"]);
     await answering(process, [
       [/Pay here[\s\S]*https:\/\/example\.com\/pay\?id=1[\s\S]*Visit this page\?/, "what\n"],

@@ -20,7 +20,7 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "callwire-mcp-"));
   http = await serveHttp(createServer({}), { port: 0, mounts: mcpMounts(everything) });
   url = new URL("/mcp", http.url).href;
-}, 60_000);
+});
 
 afterAll(async () => {
   await http.close();

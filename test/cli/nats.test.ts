@@ -12,6 +12,7 @@ import {
 import { createClient, createServer } from "callwire";
 import { httpLink } from "callwire/http";
 import { serveNats } from "callwire/nats";
+import { serveDurable } from "callwire/nats/jetstream";
 import { webSocketLink } from "callwire/ws";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { methods } from "../../examples/quickstart/methods.ts";
@@ -45,7 +46,7 @@ describeWith(["nats-server"], "addresses of NATS", () => {
     connection = await connect({ port: nats.port, user: "us", pass: "p@ss" });
     await serveNats(createServer(methods), connection, { subject: "shop.rpc" });
     url = `nats://us:p%40ss@127.0.0.1:${nats.port}/shop.rpc`;
-  }, 60_000);
+  });
   afterAll(async () => {
     await connection.close();
     await nats.stop();
@@ -56,6 +57,86 @@ describeWith(["nats-server"], "addresses of NATS", () => {
     const streamed = await finish(["stream", url, "math/count", "to=2"]);
     expect(streamed.stdout.trim().split("\n")).toEqual(["0", "1", "2"]);
     expect((await finish(["discover", url])).stdout).toContain("math/add");
+  });
+
+  test("a gateway stores the notifications of a durable upstream, and refuses its calls", async () => {
+    const server = await startNats('jetstream: { store_dir: "$FOLDER" }');
+    onTestFinished(() => server.stop());
+    const own = await connect({ port: server.port });
+    onTestFinished(() => own.close());
+    const orders: string[] = [];
+    let arrived = (): void => {};
+    const both = new Promise<void>((resolve) => {
+      arrived = resolve;
+    });
+    const shop = createServer({
+      order: {
+        placed: ({ order }: { order: string }) => {
+          if (orders.push(order) === 2) arrived();
+        },
+      },
+    });
+    await serveDurable(shop, own, { subject: "jobs", partitions: 2 });
+    const queue = {
+      url: `nats://127.0.0.1:${server.port}/jobs`,
+      partitions: 2,
+      key: "params.order",
+    };
+    const config = await written(
+      "durable.json",
+      JSON.stringify({
+        upstreams: { jobs: { durable: queue } },
+        routes: [{ method: "order/*", to: "jobs" }],
+      }),
+    );
+    const gateway = start(["gateway", config, "--port", "0"]);
+    onTestFinished(() => gateway[Symbol.asyncDispose]());
+    const [front = ""] = await gateway.shown(/http:\/\/127\.0\.0\.1:\d+\/rpc/);
+    for (const order of ["7", "8"]) {
+      expect((await finish(["notify", front, "order/placed", `order="${order}"`])).code).toBe(0);
+    }
+    await both;
+    expect(orders.sort()).toEqual(["7", "8"]);
+    const called = await finish(["call", front, "order/placed", 'order="9"']);
+    expect(called.stderr).toContain('"reason":"unsupported"');
+    const wrong = await written(
+      "wrong.json",
+      JSON.stringify({
+        upstreams: { jobs: { durable: { url: "http://127.0.0.1/rpc" } } },
+        routes: [{ method: "*", to: "jobs" }],
+      }),
+    );
+    expect((await finish(["gateway", wrong])).stderr).toContain(
+      "upstreams.jobs.durable.url: must begin with nats://",
+    );
+  });
+
+  test("serve --nats serves a module as a worker", async () => {
+    const module = await written("worker.mjs", "export const double = (n) => 2 * n;");
+    const served = start([
+      "serve",
+      module,
+      "--port",
+      "0",
+      "--nats",
+      url.replace("shop.rpc", "two"),
+    ]);
+    onTestFinished(() => served[Symbol.asyncDispose]());
+    const [line] = await served.shown(/NATS.*/);
+    expect(line).toContain(`nats://127.0.0.1:${nats.port}/two`);
+    expect(line).not.toContain("p%40ss");
+    expect((await finish(["call", url.replace("shop.rpc", "two"), "double", "4"])).stdout).toBe(
+      "8\n",
+    );
+    const wrong = await finish([
+      "serve",
+      module,
+      "--port",
+      "0",
+      "--nats",
+      "nats://127.0.0.1:1/two",
+    ]);
+    expect(wrong.stderr).toContain("--nats: cannot connect to nats://127.0.0.1:1");
   });
 
   test("what is wrong is said", async () => {
@@ -243,7 +324,7 @@ describeWith(["nats-server"], "addresses of NATS", () => {
     expect(gateway.stderr).not.toContain("    at ");
   });
 
-  test("a server that takes nobody in is told of, with the reason, and holds up neither calls nor the end", async () => {
+  test("a server that refuses every connection is reported with the reason, and delays neither calls nor closing", async () => {
     const strict = await startNats(
       `tls: { cert_file: "${pem("cert")}", key_file: "${pem("key")}", ca_file: "${pem("cert")}", verify: true }`,
     );
@@ -305,7 +386,7 @@ describeWith(["nats-server"], "addresses of NATS", () => {
     }
   });
 
-  test("a gateway connects anew where NATS refused it for a while", async () => {
+  test("a gateway reconnects after NATS refused it for a while", async () => {
     let engine = await startNats();
     onTestFinished(() => engine.stop());
     const { port } = engine;

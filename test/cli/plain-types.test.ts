@@ -169,7 +169,7 @@ describe("types", () => {
     });
   });
 
-  test("that nobody can read do no harm", async () => {
+  test("that cannot be read do no harm", async () => {
     const deep = "(".repeat(50_000);
     const inputs = await inputsOf(
       "harmless.mjs",
@@ -337,7 +337,7 @@ test("other callers are told the types and held to nothing", async () => {
   expect(results).toEqual(["12", [null, "number"]]);
 });
 
-test("a result that is only said is no promise to agents", async () => {
+test("a result that is only described is not promised to agents", async () => {
   await using agent = await served("tools.ts", tools);
   for await (const { name, outputSchema } of agent.tools()) {
     // That of a stream is the list of its items, whatever they are.

@@ -27,7 +27,7 @@ beforeAll(async () => {
   target = await serveHttp(server, { port: 0 });
   page = start(["playground", target.url, "--port", "0", "-H", "authorization: Bearer token"]);
   [origin] = await page.shown(/http:\/\/127\.0\.0\.1:\d+(?=\/$)/m);
-}, 60_000);
+});
 
 afterAll(async () => {
   await page[Symbol.asyncDispose]();
@@ -103,7 +103,7 @@ test.each<[string, Record<string, string>]>([
   expect(await statusOf("/rpc", { ...headers, ...upgrade })).toBe(403);
 });
 
-test("the demo has the page, and says so first", async () => {
+test("the demo has the page, and prints its address first", async () => {
   await using demo = await startDemo();
   await demo.shown(/Ctrl-C/);
   const [, , first] = demo.stdout.split("\n");
@@ -111,7 +111,7 @@ test("the demo has the page, and says so first", async () => {
   expect(await (await fetch(`${demo.origin}/`)).text()).toContain("callwire playground");
 });
 
-test("a gateway has the page where it is asked for, whatever the wire behind it", async () => {
+test("a gateway serves the page if the option is set, whatever the wire behind it", async () => {
   await using demo = await startDemo(["--tcp", "0"]);
   const [, port] = await demo.shown(/TCP +(127\.0\.0\.1:\d+)/);
   await using gateway = start(["gateway", "--to", `tcp://${port}`, "--port", "0", "--playground"]);

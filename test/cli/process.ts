@@ -3,6 +3,7 @@ import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { root } from "../entries.ts";
+import { waitMs } from "../limits.ts";
 
 const run = promisify(execFile);
 
@@ -11,7 +12,7 @@ export const cli: string = join(root, "dist", "cli", "main.js");
 /** Brings dist/ up to date; two test files may want that at the same time. */
 export async function build(): Promise<void> {
   const attempt = () =>
-    run(process.execPath, ["scripts/build.mjs", "--if-stale"], { cwd: root, timeout: 60_000 });
+    run(process.execPath, ["scripts/build.mjs", "--if-stale"], { cwd: root, timeout: waitMs });
   await attempt().catch(attempt);
 }
 

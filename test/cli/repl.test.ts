@@ -20,7 +20,7 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "callwire-repl-"));
   demo = await startDemo();
   ws = `${demo.origin.replace(/^http/, "ws")}/rpc/ws`;
-}, 60_000);
+});
 
 afterAll(async () => {
   await demo?.[Symbol.asyncDispose]();
@@ -72,7 +72,7 @@ describe("lines of a pipe", () => {
     expect(code).toBe(1);
   });
 
-  test("of which the last is JSON without its end are told so", async () => {
+  test("of which the last is incomplete JSON get an error", async () => {
     const { code, stdout } = await piped(ws, "add 1 1", 'math/add {"a":1,', '"b":2');
     expect(stdout).toMatch(/^2\nparams: invalid JSON: [^\n]+\n$/);
     expect(code).toBe(1);

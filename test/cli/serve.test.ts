@@ -73,7 +73,7 @@ beforeAll(async () => {
   // As a user has it who installed the package.
   await mkdir(join(folder, "node_modules"));
   await symlink(root, join(folder, "node_modules", "callwire"));
-}, 60_000);
+});
 
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
@@ -442,7 +442,7 @@ describe("stopping with a call open", () => {
   });
 });
 
-describe("a server whose guards let nobody in that starts it", () => {
+describe("a server whose guards refuse the process that starts it", () => {
   const guarded = (...credentials: string[]): string => `
     import { createServer } from "callwire";
     import { authenticate, bearer, trustedProcess } from "callwire/security";
@@ -451,15 +451,18 @@ describe("a server whose guards let nobody in that starts it", () => {
   `;
   const nobody = "bearer(() => undefined)";
 
-  test.each(["--mcp", "--stdio"])("says so with %s, and what lets them in", async (flag) => {
-    await writeFile(join(folder, "closed.ts"), guarded(nobody));
-    const { code, stdout, stderr } = await finish(["serve", "closed.ts", flag], { cwd: folder });
-    expect(stderr).toMatch(
-      /^callwire: closed\.ts rejects the process that starts it: .*no credential.*\n$/,
-    );
-    expect(stderr).toContain("trustedProcess()");
-    expect([code, stdout]).toEqual([1, ""]);
-  });
+  test.each(["--mcp", "--stdio"])(
+    "is refused with %s, and the option that allows it is named",
+    async (flag) => {
+      await writeFile(join(folder, "closed.ts"), guarded(nobody));
+      const { code, stdout, stderr } = await finish(["serve", "closed.ts", flag], { cwd: folder });
+      expect(stderr).toMatch(
+        /^callwire: closed\.ts rejects the process that starts it: .*no credential.*\n$/,
+      );
+      expect(stderr).toContain("trustedProcess()");
+      expect([code, stdout]).toEqual([1, ""]);
+    },
+  );
 
   test("serves them with that", async () => {
     await writeFile(join(folder, "trusting.ts"), guarded(nobody, "trustedProcess()"));

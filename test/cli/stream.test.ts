@@ -38,7 +38,7 @@ beforeAll(async () => {
   };
   server = createServer(methods, { log: silentLog });
   http = await serveHttp(server, { port: 0 });
-}, 60_000);
+});
 
 afterAll(() => server?.close({ drainMs: 0 }));
 

@@ -23,7 +23,7 @@ function written(write: (terminal: Terminal) => void): string {
   return screen.text;
 }
 
-describe("a line that nobody made safe before", () => {
+describe("a line that was not escaped before", () => {
   test.each([
     ["moves the cursor", "\u001b[2J", "\\u001b[2J"],
     ["sets the title", "\u001b]0;x\u0007", "\\u001b]0;x\\u0007"],

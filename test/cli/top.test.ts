@@ -1,13 +1,11 @@
-import { spawnSync } from "node:child_process";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { beforeAll, describe, expect, test } from "vitest";
 import { ownPort } from "../own-port.ts";
+import { describeWith } from "../services.ts";
 import { build, cli, finish, Process, start, startDemo } from "./process.ts";
 
-const has = (command: string): boolean => spawnSync(command, ["--version"]).status === 0;
-
-beforeAll(build, 60_000);
+beforeAll(build);
 
 async function call(origin: string, method: string, params: unknown = []): Promise<void> {
   await fetch(`${origin}/rpc`, {
@@ -100,17 +98,19 @@ describe("callwire top", () => {
     expect((await top.exited).code).toBe(0);
   });
 
-  test.skipIf(!has("script"))("no line is wider than the terminal", async () => {
-    await using demo = await startDemo();
-    await call(demo.origin, "add", [2, 3]);
-    const line = `stty cols 40 rows 12; '${process.execPath}' '${cli}' top ${demo.origin} --interval 0.1`;
-    const args = ["--quiet", "--return", "--command", line, "/dev/null"];
-    await using top = new Process("script", args, { env: { NO_COLOR: "1", TERM: "xterm" } });
-    const [screen] = await top.shown(/.\[Hhttp.*?\[J/s);
-    // What clears and moves takes no room.
-    const lines = screen.replace(/.\[[HJK]/g, "").split("\r\n");
-    expect(lines[1]).toMatch(/^in flight 0, connections \d, streams 0, q$/);
-    expect(Math.max(...lines.map(({ length }) => length))).toBe(40);
+  describeWith(["pseudo-terminals"], "in a terminal", () => {
+    test("no line is wider than the terminal", async () => {
+      await using demo = await startDemo();
+      await call(demo.origin, "add", [2, 3]);
+      const line = `stty cols 40 rows 12; '${process.execPath}' '${cli}' top ${demo.origin} --interval 0.1`;
+      const args = ["--quiet", "--return", "--command", line, "/dev/null"];
+      await using top = new Process("script", args, { env: { NO_COLOR: "1", TERM: "xterm" } });
+      const [screen] = await top.shown(/.\[Hhttp.*?\[J/s);
+      // What clears and moves takes no room.
+      const lines = screen.replace(/.\[[HJK]/g, "").split("\r\n");
+      expect(lines[1]).toMatch(/^in flight 0, connections \d, streams 0, q$/);
+      expect(Math.max(...lines.map(({ length }) => length))).toBe(40);
+    });
   });
 
   test("a page that breaks off is one line", async () => {

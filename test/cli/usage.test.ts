@@ -37,7 +37,7 @@ beforeAll(async () => {
   await writeFile(join(folder, "package.json"), `{ "type": "module" }`);
   await new Promise<void>((resolve) => taken.listen(0, "127.0.0.1", resolve));
   takenPort = (taken.address() as { port: number }).port;
-}, 60_000);
+});
 
 afterAll(async () => {
   taken.close();

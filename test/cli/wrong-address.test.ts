@@ -25,11 +25,11 @@ beforeAll(async () => {
   await build();
   demo = await startDemo();
   ws = demo.origin.replace("http", "ws");
-}, 60_000);
+});
 
 afterAll(() => demo?.[Symbol.asyncDispose]());
 
-describe("a path at which nobody takes calls", () => {
+describe("a path that does not take calls", () => {
   test.each<[string[], string, number]>([
     [["call", "http:///", "add", "2", "3"], "405", 1],
     [["call", "http:///wrong", "add", "2", "3"], "404", 1],
@@ -62,7 +62,7 @@ describe("a path at which nobody takes calls", () => {
     expect(code).toBe(1);
   });
 
-  test("is not told of a WebSocket that was taken, whatever the server says then", async () => {
+  test("is not told about a WebSocket that was accepted, whatever the server sends then", async () => {
     const deep = `{"a":${"[".repeat(100)}${"]".repeat(100)}}`;
     const { code, stderr } = await finish(["call", `${ws}/rpc/ws`, "add", deep]);
     expect(stderr).toMatch(/nested deeper than 64 levels/);

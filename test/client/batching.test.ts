@@ -26,7 +26,7 @@ describe("automatic batching", () => {
     expect(sizes(link)).toEqual([3, 0]);
   });
 
-  test("is off unless it is asked for", async () => {
+  test("is off by default", async () => {
     const link = new HandLink(parrot);
     const { api } = createClient<Methods>(link);
     await Promise.all([api.echo(1), api.echo(2)]);
@@ -163,7 +163,7 @@ describe("automatic batching", () => {
     expect(sizes(link)).toEqual([2, 0]);
   });
 
-  test("calls with other headers, such as those of another user, are no part of the batch", async () => {
+  test("calls with other headers, such as those of another user, are not part of the batch", async () => {
     const server = createServer({
       whoami: method({}, (_, { transport }) => transport.headers["x-user"] ?? "nobody"),
     });

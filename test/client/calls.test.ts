@@ -87,7 +87,7 @@ describe("the api", () => {
     expect(await sentFor(undefined)).toBe(undefined);
   });
 
-  test("is no promise, and neither is a group of methods", async () => {
+  test("is not a promise, and neither is a group of methods", async () => {
     const link = new HandLink(parrot);
     const client = createClient<typeof methods>(link);
     const api: object = client.api;
@@ -98,7 +98,7 @@ describe("the api", () => {
     expect(await overMemory().call("then")).toBe("reachable by name only");
   });
 
-  test("is told by its name in a text, and calls nobody for it", async () => {
+  test("is shown by its name in a string, without a call", async () => {
     const link = new HandLink();
     const client = createClient<typeof methods>(link);
     expect(`${client.api.math.deep} and ${client.api}`).toBe("math/deep and ");

@@ -91,7 +91,7 @@ describe("a client with a contract", () => {
 });
 
 describe("isRpcError", () => {
-  test("says so if a client without a contract cannot know the name of an error", async () => {
+  test("throws if a client without a contract cannot know the name of an error", async () => {
     await using client = createClient<typeof contract>(memoryPair(undefined, server)[0]);
     const { error } = await safe(client.api.tasks.get({ id: "5" }));
     expect(isRpcError(error, 1404)).toBe(true);

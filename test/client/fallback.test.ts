@@ -66,7 +66,7 @@ describe("fallback", () => {
     }
   });
 
-  test("sends again what may run twice, and tells of the gap", async () => {
+  test("sends idempotent calls again, and reports the gap", async () => {
     const lost: Behaviour = () => {
       throw new WireError("CONNECTION_LOST", "cut");
     };
@@ -200,7 +200,7 @@ describe("fallback", () => {
     expect(first.payloads.length - tries).toBe(2);
   });
 
-  test("takes an error of the other end for an answer", async () => {
+  test("takes an error of the server as the answer", async () => {
     const second = new HandLink(answering("second"));
     const answers = [
       { code: -32603, message: "Internal error" },
@@ -300,7 +300,7 @@ describe("fallback", () => {
     expect(second.calls).toHaveLength(1);
   });
 
-  test("does not try the next link for a caller who gave up", async () => {
+  test("does not try the next link for a caller that gave up", async () => {
     const [first, second] = [new HandLink(), new HandLink(answering("second"))];
     const controller = new AbortController();
     const call = createClient(fallback([first, second])).call("m", [], {

@@ -62,7 +62,7 @@ describe.each(Object.entries(wires))("over %s", (_, link) => {
     await expect(client.api["math"]?.["count"]?.(2)).rejects.toMatchObject(streams);
   });
 
-  test("a stream without an end that is called like a method fails at once, and is stopped", async () => {
+  test("an endless stream that is called like a method fails at once, and is stopped", async () => {
     await using client = createClient(link(), { timeoutMs: Number.POSITIVE_INFINITY });
     const before = left;
     await expect(client.call("math/endless")).rejects.toMatchObject(streamsLike("math/endless"));
@@ -96,7 +96,7 @@ describe.each(Object.entries(wires))("over %s", (_, link) => {
     expect(await client.call("math/sum", [2])).toBe(3);
   });
 
-  test("the error of a stream is what its caller hears first", async () => {
+  test("the caller gets the error of a stream first", async () => {
     await using client = createClient(link());
     await expect(client.call("math/breaks")).rejects.toMatchObject({ code: -32603 });
   });

@@ -176,7 +176,7 @@ describe("retry", () => {
     }
   });
 
-  test("waits as long as a busy server asks for, up to the longest wait", async () => {
+  test("waits as long as a busy server says, up to the longest wait", async () => {
     for (const [retryAfterMs, waitMs] of [
       [1_000, 1_000],
       [60_000, 5_000],
@@ -205,7 +205,7 @@ describe("retry", () => {
     expect(link.payloads).toHaveLength(1);
   });
 
-  test("without an end is refused where it was not asked for", () => {
+  test("without an end is refused unless it was configured", () => {
     expect(() => retry({ attempts: Number.NaN })).toThrow(
       new TypeError("attempts must be a number of at least 1, not NaN"),
     );
@@ -295,7 +295,7 @@ describe("retry", () => {
     await expect(call).rejects.toMatchObject({ code: "ABORTED" });
   });
 
-  test("tells of the gap when the call goes out again, where the first may have run", async () => {
+  test("reports the gap when the call is sent again, if the first may have run", async () => {
     for (const [failed, told] of [
       [lost(), 1],
       [lost("CONNECTION_FAILED"), 0],
@@ -327,7 +327,7 @@ describe("retry", () => {
     expect(link.payloads).toHaveLength(1);
   });
 
-  test("begins a stream anew, says so, and keeps giving credit", async () => {
+  test("restarts a stream, reports the gap, and keeps giving credit", async () => {
     const many = 300;
     const numbers = stream({}, async function* () {
       for (let i = 0; i < many; i++) yield i;

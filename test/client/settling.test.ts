@@ -66,7 +66,7 @@ describe("every promise settles", () => {
     expect(await batch).toEqual(["first", "second"]);
   });
 
-  test("when what comes back is no JSON-RPC", async () => {
+  test("when the reply is not JSON-RPC", async () => {
     const { clock, channel, client } = overWire();
     const broken = client.api.a();
     channel.hear({ id: channel.ids[0], error: 5, jsonrpc: "2.0" });
@@ -108,7 +108,7 @@ describe("every promise settles", () => {
     await expect(items.next()).rejects.toMatchObject({ code: "CONNECTION_FAILED" });
   });
 
-  test("when the link throws something that is no error", async () => {
+  test("when the link throws something that is not an error", async () => {
     const link = new HandLink(() => {
       throw "text";
     });

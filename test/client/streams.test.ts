@@ -103,7 +103,7 @@ describe("a stream", () => {
     expect(cancelled).toBe(false);
   });
 
-  test("that fails before anybody reads it is no unhandled rejection", async () => {
+  test("that fails before it is read does not cause an unhandled rejection", async () => {
     const link = new HandLink();
     const items = createClient(link).stream("numbers");
     link.calls[0]?.reject(new WireError("CONNECTION_LOST", "before"));
@@ -111,7 +111,7 @@ describe("a stream", () => {
     await expect(items[Symbol.asyncIterator]().next()).rejects.toThrow("before");
   });
 
-  test("ends for a reader who leaves while it waits for an item that does not come", async () => {
+  test("ends for a reader that leaves while it waits for an item", async () => {
     const { items, outgoing, push } = open();
     const told: unknown[] = [];
     const { cancel } = outgoing;
@@ -146,7 +146,7 @@ describe("a stream", () => {
     await Promise.all([stopped.promise, closed]);
   });
 
-  test("is cancelled also by a reader who never began", async () => {
+  test("is cancelled also by a reader that never started", async () => {
     const { items, outgoing } = open();
     let cancelled = false;
     outgoing.cancel = () => {
@@ -202,7 +202,7 @@ describe("credit", () => {
     await waiting;
   });
 
-  test("stops a producer whose items nobody reads", async () => {
+  test("stops a producer whose items are not read", async () => {
     let produced = 0;
     const [near] = memoryPair(
       undefined,

@@ -49,7 +49,7 @@ describe("a time-out", () => {
     await expect(call).rejects.toMatchObject({ code: "TIMEOUT" });
   });
 
-  test("ends a call that nobody answers, after 60 seconds unless something else was said", async () => {
+  test("ends a call without a reply, after 60 seconds by default", async () => {
     for (const timeoutMs of [undefined, 5_000]) {
       const { clock, client } = setUp(timeoutMs);
       const call = client.call("slow");
@@ -121,7 +121,7 @@ describe("a time-out", () => {
     expect(await states()).toEqual(["TIMEOUT", "TIMEOUT", "TIMEOUT"]);
   });
 
-  test("starts anew with each report of progress", async () => {
+  test("restarts with each report of progress", async () => {
     const { clock, link, client } = setUp(100);
     const heard: unknown[] = [];
     const call = client.call("steps", [], { onProgress: (value) => heard.push(value) });
@@ -137,7 +137,7 @@ describe("a time-out", () => {
     expect(await stateOf(call)).toBe("TIMEOUT");
   });
 
-  test("does not hold for somebody who reads a stream", async () => {
+  test("does not apply to the reader of a stream", async () => {
     const { clock, link, client } = setUp(100);
     const items = client.stream("ticks")[Symbol.asyncIterator]();
     const first = items.next();
@@ -147,7 +147,7 @@ describe("a time-out", () => {
     await items.return?.();
   });
 
-  test("holds for somebody who awaits a stream, and tells him to read it", async () => {
+  test("applies to a stream that is awaited, and the error says to iterate over it", async () => {
     const { clock, link, client } = setUp(100);
     const call = client.call("ticks");
     void link.calls[0]?.outgoing.item("tick", () => {});
@@ -218,7 +218,7 @@ describe("a signal", () => {
     expect(listeners(controller.signal)).toBe(0);
   });
 
-  test("that aborts after the reply changes nothing, and nobody listens to it any more", async () => {
+  test("that aborts after the reply changes nothing, and has no listeners any more", async () => {
     const link = new HandLink(parrot);
     const client = createClient(link);
     const controller = new AbortController();
@@ -263,7 +263,7 @@ describe("a call that is made for another", () => {
     within: { signal, deadline },
   });
 
-  test("has what is left of its time, and says so", async () => {
+  test("gets the remaining time, and sends it", async () => {
     const { clock, link, client } = setUp();
     clock.advance(250);
     const call = client.call("inner", [], within(1_000_000 + 1_000));

@@ -55,7 +55,7 @@ describe("closing", () => {
     expect(await connection.closed).toBe(undefined);
   });
 
-  test("ends every call of the other end, and answers none of them", async () => {
+  test("ends every call of the peer, and answers none of them", async () => {
     const { channel, connection, signals, events } = open();
     channel.hear({ jsonrpc: "2.0", method: "wait", id: 1 });
     channel.hear({ jsonrpc: "2.0", method: "numbers", id: 2 });
@@ -112,7 +112,7 @@ describe("closing", () => {
 });
 
 describe("a wire that breaks", () => {
-  test("fails open calls with the reason, and says so to whoever waits for the end", async () => {
+  test("fails open calls with the reason, and resolves closed", async () => {
     const { channel, connection, signals } = open();
     channel.hear({ jsonrpc: "2.0", method: "wait", id: 1 });
     const call = connection.call("a");
@@ -130,7 +130,7 @@ describe("a wire that breaks", () => {
     await connection.close();
   });
 
-  test("without a reason was closed by the other end", async () => {
+  test("without a reason was closed by the peer", async () => {
     const { channel, connection } = open();
     const call = connection.call("a");
     channel.listener.end();
@@ -163,7 +163,7 @@ describe("a wire that breaks", () => {
 });
 
 describe("a pair in memory", () => {
-  test("delivers what was sent before it closed, and then both ends are closed", async () => {
+  test("delivers what was sent before it closed, and then both sides are closed", async () => {
     const heard: unknown[] = [];
     const service = createServer({ hear: (value: unknown) => void heard.push(value) });
     const [near, far] = memoryPair(undefined, service);

@@ -12,7 +12,7 @@ import {
 } from "callwire";
 import { Connection } from "callwire/connection";
 import { FakeClock } from "callwire/testing";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { turn } from "../transports/contract-methods.ts";
 import { HandChannel, transport } from "./hand-channel.ts";
 
@@ -25,7 +25,7 @@ function serve(methods: Methods, options: ServerOptions = {}) {
 
 const echo = (value: unknown): unknown => value;
 
-describe("calls of the other end", () => {
+describe("calls of the peer", () => {
   test("are answered without a promise when the handler makes none", () => {
     const { channel } = serve({ echo });
     channel.hear({ jsonrpc: "2.0", method: "echo", params: ["hi"], id: 7 });
@@ -42,11 +42,12 @@ describe("calls of the other end", () => {
     expect(await call).toBe("theirs");
   });
 
-  test("are unknown to an end without methods", () => {
+  test("are unknown to a peer without methods", async () => {
     const channel = new HandChannel();
     new Connection(channel, { transport });
     channel.hear({ jsonrpc: "2.0", method: "echo", id: 1 });
     channel.hear({ jsonrpc: "2.0", method: "notified" });
+    await vi.waitUntil(() => channel.sent.length > 0);
     expect(channel.messages).toEqual([
       { jsonrpc: "2.0", error: { code: -32601, message: "Method not found" }, id: 1 },
     ]);
@@ -158,7 +159,7 @@ describe("calls of the other end", () => {
     ]);
   });
 
-  test("only replies, or replies to nobody, make no answer", () => {
+  test("replies, even unexpected ones, are not answered", () => {
     const { channel } = serve({ echo });
     channel.hear([{ jsonrpc: "2.0", result: 1, id: "x" }]);
     channel.hear([
@@ -266,7 +267,7 @@ describe("messages that belong to calls", () => {
     await connection.close();
   });
 
-  test("an item for a call that is no stream to its caller does not disturb the result", async () => {
+  test("an item for a call that is not read as a stream does not disturb the result", async () => {
     const { channel, client } = serve({});
     const call = client.call("theirs");
     const [id] = channel.ids;

@@ -90,7 +90,7 @@ describe("a healing link", () => {
     expect(methodsOn(channels[1])).toEqual([]);
   });
 
-  test("sends again what may run twice, and tells of the gap", async () => {
+  test("sends idempotent calls again, and reports the gap", async () => {
     const { channels, client } = setUp();
     let gaps = 0;
     const call = client.call("read", [], { onGap: () => gaps++ });
@@ -187,7 +187,7 @@ describe("a healing link", () => {
     expect(times).toEqual([0, 10, 30, 60, 90]);
   });
 
-  test("what was lost and cannot be sent again may have run, and nobody hears of a gap", async () => {
+  test("a lost call that cannot be sent again may have run, and no gap is reported", async () => {
     const { channels, state, client } = setUp({ attempts: 1 });
     let gaps = 0;
     const repeating = client.with({ idempotent: true, onGap: () => gaps++ });
@@ -289,7 +289,7 @@ describe("a healing link", () => {
     expect(methodsOn(channels[1])).toEqual(["read"]);
   });
 
-  test("a call is cancelled at the other end, or not sent, whenever its caller gives up", async () => {
+  test("a call is cancelled at the peer, or not sent, whenever its caller gives up", async () => {
     const { channels, client } = setUp();
     for (let ticks = 0; ticks < 12; ticks++) {
       const controller = new AbortController();
@@ -316,7 +316,7 @@ describe("a healing link", () => {
     expect(channels).toHaveLength(1);
   });
 
-  test("tells of connections made and lost", async () => {
+  test("reports connections that were made and lost", async () => {
     const seen: unknown[] = [];
     const { channels, client } = setUp({
       onConnect: (connection) => void seen.push(connection.isOpen),

@@ -61,7 +61,7 @@ describe("replies", () => {
     expect(await batch).toEqual([1, 2, 3, 4]);
   });
 
-  test("that nobody waits for are ignored", async () => {
+  test("that no call waits for are ignored", async () => {
     const debug: object[] = [];
     const { channel, connection } = open({ ...silentLog, debug: (fields) => debug.push(fields) });
     const call = connection.call("a");
@@ -118,7 +118,7 @@ describe("replies", () => {
     expect(await call).toBe("mine");
   });
 
-  test("that are no JSON-RPC fail their call", async () => {
+  test("that are not JSON-RPC fail their call", async () => {
     const broken = [
       { error: "text" },
       { error: { code: "1", message: "code is text" } },
@@ -166,7 +166,7 @@ describe("replies", () => {
 });
 
 describe("giving up", () => {
-  test("a cancelled call fails at once, and the other end is told", async () => {
+  test("a cancelled call fails at once, and the peer is notified", async () => {
     const { channel, connection } = open();
     const controller = new AbortController();
     const call = connection.call("a", [1], { signal: controller.signal });

@@ -194,7 +194,7 @@ test("a last line without its end is answered before the end", async () => {
   expect(await connection.closed).toBeUndefined();
 });
 
-test("an end in the middle of a message says so", async () => {
+test("an end in the middle of a message is reported", async () => {
   const { stream, connection } = serve({});
   stream.listener.data(Buffer.from('{"jsonrpc"'));
   stream.listener.end();

@@ -38,7 +38,7 @@ test("long items without credit end a stream before they fill memory", async () 
   });
 });
 
-test("some items without credit are no harm", async () => {
+test("some items without credit do no harm", async () => {
   expect(await read(await careless(70))).toHaveLength(70);
 });
 

@@ -53,7 +53,7 @@ test("on a wire that cannot wait, so many short messages may wait for a key and 
   );
 });
 
-test("a connection is not read while it is being decided who it is", async () => {
+test("a connection is not read while its credentials are checked", async () => {
   let decide: (verdict: undefined) => void = () => {};
   const admit: Middleware = Object.assign(((next) => next) as Middleware, {
     admit: () => () => new Promise<undefined>((resolve) => (decide = resolve)),

@@ -20,10 +20,13 @@ describeWith(["prometheus"], "examples/deploy", () => {
 
 describe("examples/deploy", () => {
   // It also checks that the program exists, and node may be elsewhere.
-  test.skipIf(!hasSystemd || !existsSync("/usr/bin/node"))("the unit is valid", async () => {
-    const { stderr } = await run("systemd-analyze", ["verify", join(folder, "callwire.service")]);
-    expect(stderr).not.toContain("callwire.service");
-  });
+  test.skipIf(!hasSystemd || !existsSync("/usr/bin/node"))(
+    "the unit is valid (needs systemd-analyze and /usr/bin/node)",
+    async () => {
+      const { stderr } = await run("systemd-analyze", ["verify", join(folder, "callwire.service")]);
+      expect(stderr).not.toContain("callwire.service");
+    },
+  );
 
   test("the image runs node itself, as a user that is not root", () => {
     const lines = readFileSync(join(folder, "Dockerfile"), "utf8").split("\n");

@@ -104,7 +104,7 @@ test("every program in the pages and in doc comments compiles", async () => {
     .split("\n")
     .filter((line) => line !== "" && !line.startsWith(".."));
   expect(faults).toEqual([]);
-}, 60_000);
+});
 
 /** Programs get these from a function that has an example. */
 const withoutExample: Readonly<Record<string, string>> = {

@@ -22,6 +22,7 @@ const expected: Readonly<Record<string, readonly string[]>> = {
     "There is no book 0",
     "Listed: Structure and Interpretation of Computer Programs",
   ]),
+  python: ["{ be: 2, not: 1, or: 1, to: 2 }", "gateway", "-32601 Method not found"],
   ethereum: [
     "A chain at http://127.0.0.1:0/",
     "chain 1337, balance 10000 ether",
@@ -128,7 +129,9 @@ const expected: Readonly<Record<string, readonly string[]>> = {
 /** What examples need beside npm install. */
 const needs: Readonly<Record<string, string>> = {
   "nats-accounts": "nats-server",
+  python: "python3",
   "scale-out": "nats-server",
+  tracing: "tracing example",
 };
 
 function quickstart(): string[] {
@@ -148,7 +151,7 @@ function listening(lines: readonly string[]): string[] {
   return ["Listening on http://127.0.0.1:0/rpc", ...lines];
 }
 
-beforeAll(build, 60_000);
+beforeAll(build);
 
 test("every example is run here, and the list of them is whole", async () => {
   const { stdout } = await run(process.execPath, ["examples/run.mjs"], { cwd: root });

@@ -35,7 +35,7 @@ beforeAll(async () => {
     ['"npx"', JSON.stringify(npx)],
   ]);
   readme = await readFile(join(root, "README.md"), "utf8");
-}, 60_000);
+});
 
 afterAll(async () => {
   await demo?.[Symbol.asyncDispose]();
@@ -74,16 +74,16 @@ test("each program compiles by itself, without anything that another one has", a
     (error) => error,
   );
   expect(String(stdout)).toBe("");
-}, 60_000);
+});
 
 test("the program of the first screen prints 5 and the year of a Date", async () => {
   expect((blocks("ts")[0] ?? "").trim().split("\n").length).toBeLessThanOrEqual(12);
   expect(await program(0)).toMatch(/^5 \d{4}\n$/);
-}, 60_000);
+});
 
 test("the program with every wire prints 5 for each", async () => {
   expect(await program(1)).toBe("5\n".repeat(6));
-}, 60_000);
+});
 
 async function pasted(line: string): Promise<string> {
   const env = { ...environment, PATH: `${folder}:${process.env.PATH}`, XDG_STATE_HOME: folder };
@@ -109,4 +109,4 @@ test("each line of the command line that ends by itself works", async () => {
   expect(lines).toHaveLength(7);
   for (const line of lines) await pasted(line);
   expect(await readFile(join(folder, "client.ts"), "utf8")).toContain("export function connect");
-}, 60_000);
+});

@@ -33,7 +33,7 @@ describeWith(["curl", "openssl", "pylsp-jsonrpc"], "examples/signing", () => {
       env: { SIGNING_KEY, PUBLIC_KEY_FILE, PORT: "0" },
     });
     [url] = (await server.shown(/http:\S+/)) as [string];
-  }, 60_000);
+  });
 
   afterAll(async () => {
     await server?.[Symbol.asyncDispose]();

@@ -224,7 +224,7 @@ test("messages are found again after any mix of characters", () => {
   }
 });
 
-test("headers of changing form do not make a chunk be decoded again and again", () => {
+test("headers of changing form do not make a chunk be decoded repeatedly", () => {
   const bytes = bytesOf("Content-Length: 1\r\n\r\n7content-length: 1\r\n\r\n7".repeat(2_000));
   const work = measureWork(() => {
     expect(read(contentLengthFraming, [bytes])).toHaveLength(4_000);

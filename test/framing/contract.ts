@@ -160,7 +160,7 @@ export function testFraming(contract: FramingContract): void {
       }
     });
 
-    test("an end that is told twice is reported once", () => {
+    test("an end that comes twice is reported once", () => {
       const bytes = encodeAll(['{"a":1}']);
       for (let length = 1; length < bytes.length - endMark; length++) {
         const recording = new Recording();
@@ -173,7 +173,7 @@ export function testFraming(contract: FramingContract): void {
       }
     });
 
-    test("a stream that ends between two frames is no fault", () => {
+    test("a stream that ends between two frames is not a fault", () => {
       expect(read(framing, [])).toEqual([]);
       expect(read(framing, [encodeAll(["{}"])])).toEqual(["text {}"]);
     });

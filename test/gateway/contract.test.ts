@@ -66,5 +66,6 @@ describeWith(["nats-server"], "with a server of NATS", () => {
   describeBackend(
     "NATS",
     natsBackend(() => nats, keep),
+    { uploads: "none" },
   );
 });

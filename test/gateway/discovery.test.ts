@@ -34,7 +34,7 @@ async function upstreams() {
   };
 }
 
-test("one document tells of everything behind it, by the names it has here", async () => {
+test("one document describes everything behind it, by the names it has here", async () => {
   const gateway = await start(
     {
       upstreams: await upstreams(),
@@ -63,7 +63,7 @@ test("one document tells of everything behind it, by the names it has here", asy
   expect(gateway.isStream("maps/move")).toBe(false);
 });
 
-test("who may not call a method does not see it, nor the types that only it has", async () => {
+test("a caller that may not call a method sees neither it nor the types that only it has", async () => {
   const hidden: Middleware = Object.assign((next: Parameters<Middleware>[0]) => next, {
     visible: (name: string, _: Context) => !name.startsWith("cities/"),
   });
@@ -216,7 +216,7 @@ test.each([
   expect(begun).toBe(1);
 });
 
-test("names that callers make up behind a prefix are no methods, where the upstream says what it has", async () => {
+test("names that callers make up behind a prefix are not methods if the upstream describes its own", async () => {
   const told = await Behind.start({ math: { add: (a: number, b: number) => a + b } });
   const silent = await Behind.start({ any: () => "one" }, { discover: false });
   const gateway = await start({

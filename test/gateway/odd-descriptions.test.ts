@@ -61,7 +61,7 @@ describe.each([
     return { client, told };
   }
 
-  test("is called like any other, and nobody is told less of others", async () => {
+  test("is called like any other, and other descriptions stay complete", async () => {
     const odd = await Behind.start(methods, describedAs(description));
     const { client, told } = await besideAnother(odd);
     expect(await told()).toEqual([...names, "other/find"]);
@@ -78,7 +78,7 @@ describe.each([
   });
 });
 
-test("a type that nobody describes is any, also where JavaScript knows the name", async () => {
+test("a type without a description is any, even if JavaScript has that name", async () => {
   const result = { name: "result", schema: reference("constructor") };
   const behind = await Behind.start({}, describedAs({ methods: [{ ...known, result }] }));
   const gateway = await start({

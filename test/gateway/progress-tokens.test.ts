@@ -76,7 +76,7 @@ test.each(["gateway", "connection"] as const)(
 );
 
 describe("with a connection of its own", () => {
-  test.each(["mine", 7])("a caller hears of parts under its own token %j", async (token) => {
+  test.each(["mine", 7])("a caller gets parts under its own token %j", async (token) => {
     const { port } = await behind("connection");
     const caller = new RawSocket({ port });
     const params = { partialResultToken: token };

@@ -229,7 +229,7 @@ test("a config that cannot be used changes nothing", async () => {
   expect(await client.call("rpc.discover")).toMatchObject({ info: { title: "First" } });
 });
 
-test("a new config says anew what the whole is called", async () => {
+test("a new config replaces the title", async () => {
   const one = await Behind.start({ who: () => "one" });
   const upstreams = { one: { targets: { one: () => one.link() } } };
   const routes = [{ method: "*", to: "one" }];

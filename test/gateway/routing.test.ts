@@ -183,7 +183,7 @@ describe("routes", () => {
   });
 });
 
-test("a call whose time ran out is answered like any other over HTTP, whoever set the time", async () => {
+test("a call that timed out is answered like any other over HTTP, whichever side set the time", async () => {
   const behind = await Behind.start({ hang: () => new Promise(() => {}) });
   const gateway = await start(
     {
@@ -209,7 +209,7 @@ test("a call whose time ran out is answered like any other over HTTP, whoever se
   }
 });
 
-test("an upstream of 1.0 is not sent params by name, and the caller hears why", async () => {
+test("a 1.0 upstream does not get params by name, and the caller is told why", async () => {
   const heard: unknown[] = [];
   const add = (a: number, b: number) => {
     heard.push([a, b]);

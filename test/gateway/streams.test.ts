@@ -60,7 +60,7 @@ describe("a caller with too many streams", () => {
     expect(await runsOfTheSecond()).toMatchObject({ runs: 0, error });
   });
 
-  test("has one run once at most where nobody said that it streams, and hears that it ran", async () => {
+  test("runs at most once if it is not known to stream, and the caller is told that it ran", async () => {
     const data = { ran: true, reason: "busy" };
     const error = { code: ErrorCode.ServerBusy, data };
     expect(await runsOfTheSecond(false)).toMatchObject({ runs: 1, error });
@@ -80,7 +80,7 @@ describeWith(["nats-server"], "a caller on NATS", () => {
   }
   const tooLarge = { code: ErrorCode.ReplyTooLarge };
 
-  test("hears of an item that is too long for its wire, and the producer is stopped", async () => {
+  test("gets an error for an item that is too long for its wire, and the producer is stopped", async () => {
     const stopped = deferred();
     const client = await onNats({
       items: stream({}, async function* () {
@@ -102,7 +102,7 @@ describeWith(["nats-server"], "a caller on NATS", () => {
     await stopped.promise;
   });
 
-  test("hears of progress that is too long for its wire", async () => {
+  test("gets an error for progress that is too long for its wire", async () => {
     const client = await onNats({
       work: method({}, (_, call) => {
         call.progress("x".repeat(100_000));

@@ -156,7 +156,7 @@ describe("failures", () => {
     },
   );
 
-  test("a target that fails again and again is left alone for a while", async () => {
+  test("a target that fails repeatedly is not used for a while", async () => {
     const clock = new FakeClock();
     const behind = await Behind.start({ who: () => "here" });
     let attempts = 0;
@@ -211,7 +211,7 @@ describe("failures", () => {
     expect(await client.call("who")).toBe("here");
   });
 
-  test("a target that takes too long fails too, unless it was its caller who had no time", async () => {
+  test("a target that takes too long fails too, unless the caller's own time was short", async () => {
     const clock = new FakeClock();
     const behind = await Behind.start({ hang: () => new Promise(() => {}) });
     const circuitBreaker = { failures: 3, coolDownMs: 60_000 };
@@ -295,7 +295,7 @@ describe("failures", () => {
     expect(gateway.readiness().ok).toBe(true);
   });
 
-  test("a target that is not there at first is called all the same, until ten seconds have passed", async () => {
+  test("a target that is not there at first is still called until ten seconds have passed", async () => {
     const clock = new FakeClock();
     let tried = 0;
     const link: Link = {
@@ -417,7 +417,7 @@ describe("failures", () => {
     return refused;
   }
 
-  test("where all servers stop, a call goes to each but the last once more, and not on and on", async () => {
+  test("if all servers stop, a call is not sent to them forever", async () => {
     const stopping = {
       code: -32006,
       message: "Server is shutting down",
@@ -513,7 +513,7 @@ describe("the retry rule behind a gateway", () => {
     expect(carried).toHaveLength(2);
   });
 
-  test("a stream that has begun does not, and its caller gets the error as it came", async () => {
+  test("a stream that has begun does not, and its caller gets the error unchanged", async () => {
     const begin: Behaviour = (_, { outgoing }) => {
       outgoing.item(1, () => {});
       return cutShort;
@@ -616,7 +616,7 @@ describe("a wrong path", () => {
     "with a page": () => foreign((_, response) => response.writeHead(404).end("<p>no</p>")),
   };
 
-  test.each(Object.entries(nowhere))("that answers 404 %s is no target", async (_, at) => {
+  test.each(Object.entries(nowhere))("that answers 404 %s is not a target", async (_, at) => {
     const url = await at();
     const warnings: unknown[] = [];
     const log = { ...silentLog, warn: (fields: object) => void warnings.push(fields) };
@@ -633,7 +633,7 @@ describe("a wrong path", () => {
     });
   });
 
-  test("is not what a server of others means that answers 404 for a method it lacks", async () => {
+  test("is not meant by a foreign server that answers 404 for an unknown method", async () => {
     const url = await foreign(async (request, response) => {
       const { method, id } = JSON.parse(await text(request));
       const result = { jsonrpc: "2.0", result: "here", id };

@@ -35,7 +35,7 @@ function errorLog(): { readonly log: Log; readonly told: unknown[] } {
 }
 
 describe.each(wires)("an upstream on %s", (_, serve) => {
-  test("that refuses a message without its id is heard as it spoke", async () => {
+  test("that refuses a message without its id is passed on unchanged", async () => {
     const server = createServer(
       { echo: (value: unknown) => value },
       { log: silentLog, limits: { maxMessageBytes: 2_000 } },

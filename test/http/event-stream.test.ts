@@ -106,7 +106,7 @@ describe("limits", () => {
     expect(decode(whole(text), new EventStreamDecoder(20))).toHaveLength(5);
   });
 
-  test("bytes that are no UTF-8 are refused", () => {
+  test("bytes that are not UTF-8 are refused", () => {
     expect(() => decode([Uint8Array.of(0x64, 0xff)])).toThrow(
       expect.objectContaining({ code: "BAD_REPLY" }),
     );

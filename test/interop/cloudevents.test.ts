@@ -82,7 +82,7 @@ describeWith(["npm peers"], "CloudEvents", () => {
     expect(taken).toHaveLength(2);
   });
 
-  test("whoever publishes does not choose among other methods", async () => {
+  test("publishers cannot choose other methods", async () => {
     const { post, taken } = await serving(true);
     for (const type of ["note", "rpc.discover"]) {
       const { headers, body } = HTTP.structured(event(type, ["chosen"]));
@@ -94,7 +94,7 @@ describeWith(["npm peers"], "CloudEvents", () => {
     expect(taken).toEqual([]);
   });
 
-  test("data that is no object is the only param", async () => {
+  test("data that is not an object is the only param", async () => {
     const { post, taken } = await serving();
     const { headers, body } = HTTP.structured(event("note", "hello"));
     await post("/events", headers, body);

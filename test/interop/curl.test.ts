@@ -11,7 +11,7 @@ describeWith(["curl"], "curl", () => {
   beforeAll(async () => {
     await build();
     demo = await startDemo();
-  }, 60_000);
+  });
 
   afterAll(() => demo?.[Symbol.asyncDispose]());
 

@@ -69,7 +69,7 @@ describeWith(["npm peers"], "viem", () => {
     await expect(client.getBlock({ blockNumber: 99n })).rejects.toThrow(viem.BlockNotFoundError);
   });
 
-  test("hears of new blocks over a WebSocket until it unsubscribes", async () => {
+  test("receives new blocks over a WebSocket until it unsubscribes", async () => {
     const transport = viem.webSocket(http.url.replace("http", "ws"), { reconnect: false });
     const client = viem.createPublicClient({ transport });
     const numbers: bigint[] = [];
@@ -113,7 +113,7 @@ describeWith(["npm peers"], "ethers", () => {
     provider.destroy();
   });
 
-  test("gets an error where it asks for what is not there", async () => {
+  test("gets an error for what does not exist", async () => {
     const provider = new ethers.JsonRpcProvider(http.url);
     await expect(provider.send("eth_gasPrice", [])).rejects.toMatchObject({
       error: { code: -32601, message: "Method not found" },
@@ -124,7 +124,7 @@ describeWith(["npm peers"], "ethers", () => {
     provider.destroy();
   });
 
-  test("hears of new blocks over a WebSocket", async () => {
+  test("receives new blocks over a WebSocket", async () => {
     const provider = new ethers.WebSocketProvider(http.url.replace("http", "ws"));
     const first = new Promise<number>((resolve) => void provider.once("block", resolve));
     expect(await provider.getBalance(address)).toBe(balance);

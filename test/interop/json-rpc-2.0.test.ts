@@ -52,7 +52,7 @@ describeWith(["npm peers"], "json-rpc-2.0", () => {
     await http.close();
   });
 
-  test("at the other end of a channel calls us while we call it", async () => {
+  test("on the other side of a channel calls us while we call it", async () => {
     const [left, right] = memoryChannels();
     const both = new peer.JSONRPCServerAndClient(
       new peer.JSONRPCServer(),

@@ -10,6 +10,7 @@ import { spawnConnection } from "callwire/stdio";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { methods } from "../../examples/demo/methods.ts";
 import { build, cli, Process } from "../cli/process.ts";
+import { waitMs } from "../limits.ts";
 import { describeWith, pathOf } from "../services.ts";
 
 // Python, as Debian packages it.
@@ -20,7 +21,7 @@ const fixture = (name: string): string =>
 
 /** What a program printed, a line of JSON each. */
 async function printed(python: string, args: readonly string[]): Promise<unknown> {
-  const { stdout } = await run(python, args, { timeout: 30_000 });
+  const { stdout } = await run(python, args, { timeout: waitMs });
   return stdout
     .trim()
     .split("\n")
@@ -28,7 +29,7 @@ async function printed(python: string, args: readonly string[]): Promise<unknown
 }
 
 describeWith(["pylsp-jsonrpc"], "pylsp-jsonrpc", () => {
-  test("as a client of the demo over stdio", { timeout: 60_000 }, async () => {
+  test("as a client of the demo over stdio", async () => {
     await build();
     const demo = [process.execPath, cli, "demo", "--stdio", "--framing", "content-length"];
     const python = pathOf("pylsp-jsonrpc");
@@ -83,7 +84,7 @@ describeWith(["pylsp-jsonrpc"], "pylsp-jsonrpc", () => {
       expect(await client.call("ask")).toBe("Mr Client");
     });
 
-    test("goes on when a call is cancelled, and its late answer disturbs nobody", async () => {
+    test("goes on when a call is cancelled, and its late answer is ignored", async () => {
       const controller = new AbortController();
       const hanging = once(events, "hanging");
       const call = client.call("hang", undefined, { signal: controller.signal });

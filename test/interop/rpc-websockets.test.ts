@@ -58,7 +58,7 @@ describeWith(["npm peers"], "rpc-websockets 10", () => {
       });
     });
 
-    test("sends notifications, and hears ours as events", async () => {
+    test("sends notifications, and gets ours as events", async () => {
       expect(await client.call("subscribe")).toBeNull();
       const news = event(client, "news");
       await client.notify("publish", ["hi"]);
@@ -81,7 +81,7 @@ describeWith(["npm peers"], "rpc-websockets 10", () => {
 
     afterAll(() => server?.close());
 
-    test("answers calls, also after events that are no JSON-RPC", async () => {
+    test("answers calls, also after events that are not JSON-RPC", async () => {
       const { port } = server.wss.address() as { port: number };
       await using connection = await connectWebSocket(`ws://127.0.0.1:${port}`, { log: silentLog });
       const client = createClient(connection);

@@ -129,7 +129,7 @@ describeWith(["npm peers"], "vscode-jsonrpc 10", () => {
       await cancelled;
     });
 
-    test("hears progress under its own token", async () => {
+    test("gets progress under its own token", async () => {
       const seen: unknown[] = [];
       const token = "a token";
       const listening = client.onProgress(new vscode.ProgressType(), token, (value) => {
@@ -145,7 +145,7 @@ describeWith(["npm peers"], "vscode-jsonrpc 10", () => {
       expect(await client.sendRequest("ask")).toBe("Ms Editor");
     });
 
-    test("hears that a call to it was cancelled", async () => {
+    test("notices that a call to it was cancelled", async () => {
       const cancelled = new Promise<void>((resolve) => {
         client.onRequest(
           "client/hang",
@@ -208,7 +208,7 @@ describeWith(["npm peers"], "vscode-jsonrpc 10", () => {
       await expect(client.call("nothing")).rejects.toMatchObject({ code: -32601 });
     });
 
-    test("hears that a call was cancelled", async () => {
+    test("notices that a call was cancelled", async () => {
       const { signal, abort } = cancelling();
       const hanging = once(events, "hanging");
       const call = client.call("hang", undefined, { signal });
@@ -235,7 +235,7 @@ describeWith(["npm peers"], "vscode-jsonrpc 10", () => {
     });
   });
 
-  test("as the parent of the demo, over stdio", { timeout: 60_000 }, async () => {
+  test("as the parent of the demo, over stdio", async () => {
     await build();
     const child = spawn(process.execPath, [cli, "demo", "--stdio", "--framing", "content-length"], {
       stdio: ["pipe", "pipe", "ignore"],

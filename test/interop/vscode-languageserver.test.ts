@@ -26,7 +26,8 @@ describeWith(["npm peers"], "vscode-languageserver-protocol 3.18", () => {
       new vscode.StreamMessageWriter(socket),
     );
 
-  describe("as a client of our server", () => {
+  // One connection, from before it initializes until it shuts down.
+  describe("as a client of our server", { shuffle: false }, () => {
     const server = lspServer(
       {
         "textDocument/hover": ({ position: { line, character } }, { documents }) => ({

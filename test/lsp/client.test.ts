@@ -168,7 +168,7 @@ describe("a client", () => {
     await expect(read()).rejects.toMatchObject({ code: -32601 });
   });
 
-  test("hears of work that the server began, also if its token is the number of a call", async () => {
+  test("gets progress of work that the server began, also if its token is the number of a call", async () => {
     const heard: unknown[] = [];
     const client = await connect(
       {

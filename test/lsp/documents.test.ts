@@ -70,7 +70,7 @@ describe("changes", () => {
     },
   );
 
-  test("give the same lines as a document that is read anew", () => {
+  test("give the same lines as a document that is read from scratch", () => {
     fc.assert(
       fc.property(texts, changes, (text, made) => {
         const document = documentOf(text).changed(made, 2);

@@ -6,6 +6,7 @@ import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { build, environment } from "../cli/process.ts";
 import { root } from "../entries.ts";
+import { waitMs } from "../limits.ts";
 import { describeWith, pathOf } from "../services.ts";
 
 const run = promisify(execFile);
@@ -30,7 +31,7 @@ describeWith(["neovim"], "neovim with the language server of the example", () =>
     const init = join(root, "examples/language-server/init.lua");
     const script = join(root, "test/lsp/fixtures/neovim.lua");
     const args = ["--headless", "-n", "-i", "NONE", "-u", init, file, "-c", `luafile ${script}`];
-    const { stdout } = await run(pathOf("neovim"), args, { env, timeout: 55_000, cwd: folder });
+    const { stdout } = await run(pathOf("neovim"), args, { env, timeout: waitMs, cwd: folder });
     seen = JSON.parse(stdout.slice(stdout.indexOf("{")));
   });
 
@@ -83,7 +84,7 @@ describeWith(["neovim"], "neovim with the language server of the example", () =>
       "lua vim.wait(50000, function() return #vim.diagnostic.get(0) > 0 end, 10) " +
       "io.stdout:write(vim.json.encode(vim.diagnostic.get(0))) vim.cmd('qa!')";
     const args = ["--headless", "-n", "-i", "NONE", "-u", "todo.lua", "notes.txt", "-c", shown];
-    const { stdout } = await run(pathOf("neovim"), args, { env, timeout: 55_000, cwd: folder });
+    const { stdout } = await run(pathOf("neovim"), args, { env, timeout: waitMs, cwd: folder });
     // In neovim columns are bytes: the rocket has four.
     expect(JSON.parse(stdout.slice(stdout.indexOf("[")))).toMatchObject([
       { lnum: 1, col: 5, end_col: 9, message: "There is something to do" },

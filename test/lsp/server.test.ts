@@ -66,7 +66,7 @@ describe("the lifecycle", () => {
     await editor.closed();
   });
 
-  test("null params are no params", async () => {
+  test("null params count as no params", async () => {
     const editor = new RawEditor(handlers);
     await editor.initialize();
     expect(await editor.request("shutdown", null)).toMatchObject({ result: null });

@@ -2,7 +2,7 @@ import { Ajv, type ValidateFunction } from "ajv";
 import { type Context, createServer, type Params, type Reply, silentLog, success } from "callwire";
 import { memoryPair } from "callwire/connection";
 import { validateParams } from "callwire/lsp/validation";
-import { describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 import { clientParams, serverParams, shapes } from "../../src/lsp/model/shapes.ts";
 import type { Shape } from "../../src/lsp/shape.ts";
 
@@ -204,6 +204,11 @@ describe("the middleware", () => {
     },
   );
   const [client] = memoryPair(undefined, server);
+
+  beforeEach(() => {
+    calls.length = 0;
+    warnings.length = 0;
+  });
 
   test("refuses a request with -32602, and says where it is wrong", async () => {
     const params = { textDocument: { uri: "file:///a" }, position: { line: 0, character: 1.5 } };

@@ -25,7 +25,7 @@ import { at } from "./editor.ts";
 const program = join(root, "test/lsp/fixtures/server.mjs");
 const greeting = { processId: process.pid, rootUri: null, capabilities: {} };
 
-beforeAll(build, 60_000);
+beforeAll(build);
 
 describe("an editor", () => {
   test("talks over standard input and output", async () => {

@@ -45,7 +45,7 @@ test("one that throws, rejects or says no fails the whole, and does not say why"
   ]);
 });
 
-test("one that hangs is given up, and told so", async () => {
+test("one that hangs is given up, and reported", async () => {
   const clock = new FakeClock();
   let given: AbortSignal | undefined;
   const ready = healthChecks(

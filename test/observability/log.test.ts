@@ -178,7 +178,7 @@ describe("one entry per call", () => {
 });
 
 describe("over wires", () => {
-  test("HTTP and WebSocket tell of transport, connection and principal; the client of its side", async () => {
+  test("HTTP and WebSocket log transport, connection and principal; the client logs its side", async () => {
     const { server, log } = watched();
     const http = await serveHttp(server, {
       port: 0,

@@ -1,3 +1,4 @@
+import { readFile } from "node:fs/promises";
 import {
   type Clock,
   createClient,
@@ -199,7 +200,7 @@ describe("wires", () => {
     expect(seen.get('callwire_refused_requests_total{status="413"}')).toBe(1);
   });
 
-  test("what is no message is counted on a connection too", async () => {
+  test("what is not a message is counted on a connection too", async () => {
     const metrics = createMetrics();
     const server = createServer(methods, { use: [metrics.middleware] });
     const http = await serveHttp(server, { port: 0 });
@@ -269,7 +270,7 @@ describe("wires", () => {
 });
 
 describe("the page", () => {
-  test("is Prometheus text, and OpenMetrics for those who ask", async () => {
+  test("is Prometheus text, and OpenMetrics for clients that accept it", async () => {
     const metrics = createMetrics();
     const server = createServer(methods, { use: [metrics.middleware] });
     const http = await serveHttp(server, { port: 0, mounts: { "/metrics": metricsPage(metrics) } });
@@ -324,4 +325,16 @@ describe("the page", () => {
     expect(sampled(metrics).get("callwire_event_loop_lag_seconds")).toBe(0);
     metrics.close();
   });
+});
+
+test("the version of the package and what the process uses are metrics", async () => {
+  const { version } = JSON.parse(
+    await readFile(new URL("../../package.json", import.meta.url), "utf8"),
+  );
+  const metrics = createMetrics();
+  const { body: text } = metrics.text();
+  expect(text).toContain(`callwire_build_info{version="${version}"} 1`);
+  for (const name of ["process_cpu_seconds_total", "process_resident_memory_bytes"]) {
+    expect(text).toMatch(new RegExp(`^${name} [1-9.]`, "m"));
+  }
 });

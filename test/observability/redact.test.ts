@@ -46,7 +46,7 @@ test("a body is cut where it gets too long or too deep", () => {
   });
 });
 
-test("what is no JSON does no harm", () => {
+test("values that are not JSON do no harm", () => {
   const redact = redactor();
   const circle: Record<string, unknown> = { name: "c" };
   circle.self = circle;

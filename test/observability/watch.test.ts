@@ -19,7 +19,7 @@ function watching(watch: Watch): Middleware {
   return Object.assign((next: Handle) => next, { watch: () => watch });
 }
 
-test("a middleware of one's own hears of every message once, with what was answered", async () => {
+test("custom middleware sees every message once, with its answer", async () => {
   const told: Answered[] = [];
   const server = createServer(
     { add: (a: number, b: number) => a + b, circle: () => ({ big: 1n }) },
@@ -41,7 +41,7 @@ test("a middleware of one's own hears of every message once, with what was answe
   ]);
 });
 
-test("what it throws is logged once, and the others still hear", async () => {
+test("what it throws is logged once, and the others still run", async () => {
   const log = new RecordingLog();
   let heard = 0;
   const fail = (): never => {
@@ -89,7 +89,7 @@ test("a call back may be wrapped", async () => {
   await client.close();
 });
 
-test("a call that was taken back, and so has no reply, is told of", async () => {
+test("a cancelled call without a reply is reported", async () => {
   const told: Answered[] = [];
   const hang = method(
     {},
@@ -124,7 +124,7 @@ test("a call that was taken back, and so has no reply, is told of", async () => 
   ]);
 });
 
-test("a fetch handler tells of what it refuses", async () => {
+test("a fetch handler reports what it refuses", async () => {
   const refused: number[] = [];
   const told: (number | undefined)[] = [];
   const server = createServer(

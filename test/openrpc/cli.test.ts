@@ -31,7 +31,7 @@ beforeAll(async () => {
   });
   await new Promise<void>((resolve) => other.listen(0, "127.0.0.1", resolve));
   otherUrl = `http://127.0.0.1:${(other.address() as { port: number }).port}`;
-}, 60_000);
+});
 
 afterAll(async () => {
   await demo?.[Symbol.asyncDispose]();
@@ -58,7 +58,7 @@ describe("discover", () => {
     const document = JSON.parse([...texts][0] as string);
     expect(faultsOf(document)).toEqual([]);
     expect(document.methods.length).toBeGreaterThan(15);
-  }, 60_000);
+  });
 
   test("--json is what it prints already", async () => {
     const plain = await finish(["discover", `${demo.origin}/rpc`]);
@@ -96,7 +96,7 @@ describe("generate", () => {
       const { stdout } = await finish(["generate", file, "--lang", lang]);
       expect(stdout).toBe(written);
     }
-  }, 60_000);
+  });
 });
 
 describe("what goes wrong is told in one line", () => {

@@ -125,7 +125,7 @@ describe("params", () => {
     expect(changes(params(before), params(after))).toEqual([`BREAKS m ${expected}`]);
   });
 
-  test("that are gone break callers who send them", () => {
+  test("that were removed break callers that send them", () => {
     const found = changes(params({ a: z.string(), b: z.string() }), params({ a: z.string() }));
     expect(found).toEqual(["BREAKS m param-narrower params.b"]);
   });

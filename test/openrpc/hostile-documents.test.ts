@@ -191,7 +191,7 @@ test("a document that nests deeper than a stack is refused", () => {
   }
 });
 
-test("more backticks and parts than a call takes arguments are no obstacle", () => {
+test("more backticks and parts than a call takes arguments do not matter", () => {
   const description = "` ".repeat(200_000);
   const allOf = Array.from({ length: 200_000 }, () => ({ type: "string" }));
   const methods = [

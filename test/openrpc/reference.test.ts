@@ -66,7 +66,7 @@ describe("HTML", () => {
   });
 });
 
-describe("what a reference says of params", () => {
+describe("what a reference shows of params", () => {
   const own = openrpcDocument(
     createServer({
       users: {
@@ -137,7 +137,7 @@ describe("Markdown in descriptions", () => {
   });
 });
 
-describe("documents of others", () => {
+describe("documents of other tools", () => {
   test.each([null, 7, "text", [], {}, { openrpc: "1.3.2" }, { methods: [] }])(
     "%j is none",
     (value) => {

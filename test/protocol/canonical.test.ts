@@ -49,7 +49,7 @@ test("a message read the short way is what JSON.parse makes of it", () => {
   expect(shareRead(nearMessage, canonicalMessage)).toBeGreaterThan(0.1);
 });
 
-test("a long message read from both ends is what JSON.parse makes of it", () => {
+test("a long message read from both sides is what JSON.parse makes of it", () => {
   const heads = [
     '{"jsonrpc":"2.0","method":"m","params":',
     '{"jsonrpc":"2.0","id":1,"method":"m","params":',

@@ -77,7 +77,7 @@ describe("a wire that answers a text with a text", () => {
 });
 
 describe("giving up", () => {
-  test("aborts the signal of the exchange, and tells whoever asked to be told", async () => {
+  test("aborts the signal of the exchange, and calls onCancel", async () => {
     const controller = new AbortController();
     let told = 0;
     let signal: AbortSignal | undefined;
@@ -94,7 +94,7 @@ describe("giving up", () => {
     expect(told).toBe(1);
   });
 
-  test("a reply that comes later harms nobody", async () => {
+  test("a late reply does no harm", async () => {
     const controller = new AbortController();
     let reply: (text: string) => void = () => {};
     const link = exchangeLink(

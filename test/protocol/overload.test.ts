@@ -8,17 +8,20 @@ interface Load {
   readonly perSecond: number;
   readonly seconds: number;
   readonly costMs: number;
+  /** How long other processes have the CPU for each call. */
+  readonly waitMs?: number;
   /** Whether calls await something first, so that all of a turn are taken in before any of them works. */
   readonly awaits?: boolean;
 }
 
 /** Calls come whether or not others were answered. In each turn, all that came since the last one are read. */
 function offer(overload: Overload, loop: BusyLoop, load: Load) {
-  const { perSecond, seconds, costMs, awaits = false } = load;
+  const { perSecond, seconds, costMs, waitMs = 0, awaits = false } = load;
   const startedAt = loop.now();
   const counts = { good: 0, late: 0, refused: 0 };
   const work = (sentAt: number): void => {
     loop.hold(costMs);
+    loop.wait(waitMs);
     counts[loop.now() - sentAt <= 1_000 ? "good" : "late"]++;
   };
   let sent = 0;
@@ -72,15 +75,36 @@ describe("calls that come faster than they can run", () => {
     expect(good).toBeGreaterThan(0.8 * peak * load.seconds);
   });
 
-  test("are refused too, only later, in a process that gets a part of the CPU", () => {
+  test("are refused too, only later, in a process that gets a fifth of the CPU", () => {
     const loop = new BusyLoop();
     const overload = new Overload(loop, {}, () => loop.cpu());
+    const load = { perSecond: peak, seconds: 10, costMs: 1, waitMs: 4 };
+    // Until it is noticed.
+    offer(overload, loop, load);
+    const { good } = offer(overload, loop, load);
+    expect(good).toBeGreaterThan(0.8 * 0.2 * peak * load.seconds);
+  });
+
+  test("are refused too if one turn goes on and on, because more arrive on other connections", () => {
+    const loop = new BusyLoop();
+    const overload = new Overload(loop);
+    const peers = Array.from({ length: 32 }, () => ({}));
+    expect(overload.take()).toBe(true);
+    const calls = Array.from({ length: 10_000 }, (_, i) => {
+      loop.hold(0.5);
+      return overload.take(peers[Math.floor(i / 20) % 32]);
+    });
+    expect(calls.indexOf(false)).toBeLessThan(2_500);
+  });
+
+  test("are refused too if more callers leave while they wait than are answered", () => {
+    const loop = new BusyLoop();
+    const overload = new Overload(loop, {}, () => 0);
     let refused = 0;
-    for (let i = 0; i < 100; i++) {
-      for (let call = 0; call < 40; call++) if (!overload.take()) refused++;
-      loop.hold(30);
-      loop.wait(120);
+    for (let ms = 0; ms < 2_000; ms += 20) {
       for (let call = 0; call < 8; call++) if (!overload.take()) refused++;
+      for (let caller = 0; caller < 12; caller++) overload.callerLeft();
+      loop.wait(20);
       loop.turn();
     }
     expect(refused).toBeGreaterThan(0);
@@ -118,7 +142,7 @@ describe("nothing is refused", () => {
     }
   });
 
-  test("for pauses of the process that come again and again, while few calls come at a time", () => {
+  test("for repeated pauses of the process, while few calls come at a time", () => {
     const loop = new BusyLoop();
     const overload = new Overload(loop);
     for (let i = 0; i < 50; i++) {
@@ -129,11 +153,10 @@ describe("nothing is refused", () => {
     }
   });
 
-  test("for a burst of calls that takes long because other processes have the CPU", () => {
+  test("for calls that take long because other processes have the CPU", () => {
     const loop = new BusyLoop();
     const overload = new Overload(loop, {}, () => loop.cpu());
-    // 480 ms of work, for which the process gets a fifth of the CPU.
-    for (let i = 0; i < 16; i++) {
+    for (let i = 0; i < 100; i++) {
       expect(taken(overload, 32)).toBe(true);
       loop.hold(30);
       loop.wait(120);
@@ -142,19 +165,31 @@ describe("nothing is refused", () => {
     }
   });
 
-  test("for many calls at once that take longer than callers would wait for", () => {
+  test("if a few callers leave, and most are answered", () => {
     const loop = new BusyLoop();
     const overload = new Overload(loop);
+    for (let i = 0; i < 200; i++) {
+      expect(taken(overload, 16)).toBe(true);
+      for (let caller = 0; caller < 8; caller++) overload.callerLeft();
+      loop.hold(20);
+      loop.turn();
+    }
+  });
+
+  test("for many calls of one connection at once that take longer than callers would wait for", () => {
+    const loop = new BusyLoop();
+    const overload = new Overload(loop);
+    const peer = {};
     expect(taken(overload, 8)).toBe(true);
     for (let i = 0; i < 10_000; i++) {
-      expect(overload.take()).toBe(true);
+      expect(overload.take(peer)).toBe(true);
       loop.hold(0.5);
     }
     loop.turn();
     expect(taken(overload, 100)).toBe(true);
   });
 
-  test("and no timer is set, if there are few calls; while nobody calls, there is none either", () => {
+  test("and no timer is set, if there are few calls or none", () => {
     const loop = new BusyLoop();
     const overload = new Overload(loop);
     expect(taken(overload, 7)).toBe(true);
@@ -194,7 +229,7 @@ describe("a server", () => {
     };
   }
 
-  test("says of a call that it refuses that it did not run, and when to come again", () => {
+  test("refuses a call with data that says that it did not run and when to retry", () => {
     const { receive, refuses } = overloadedServer();
     while (!refuses());
     expect(JSON.parse(String(receive(call(7))))).toEqual({
@@ -208,7 +243,7 @@ describe("a server", () => {
     });
   });
 
-  test("runs notifications, of which nobody would hear that they were refused", () => {
+  test("runs notifications, whose senders would not notice a refusal", () => {
     const { receive, refuses, ranSince } = overloadedServer();
     while (!refuses());
     const before = ranSince();

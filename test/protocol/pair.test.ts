@@ -110,7 +110,7 @@ describe("the replies to a batch", () => {
     expect(pairBatch(requests, [])).toEqual([badReply, badReply, undefined, badReply]);
   });
 
-  test("that nobody asked for are ignored, and of two the first counts", () => {
+  test("that are unexpected are ignored, and of two the first counts", () => {
     const replies = [
       result("a", 1),
       result("again", 1),

@@ -78,7 +78,11 @@ const table: Readonly<Record<Outcome, readonly [boolean, boolean]>> = {
 function expectOutcome(failure: unknown, expected: Outcome): void {
   const outcome = outcomeOf(failure);
   expect(outcome).toBe(expected);
-  expect([maySendAgain(outcome, false), maySendAgain(outcome, true)]).toEqual(table[expected]);
+  const may = (idempotent: boolean): boolean => maySendAgain(outcome, { idempotent });
+  expect([may(false), may(true)]).toEqual(table[expected]);
+  // Items of an upload cannot be taken twice.
+  expect(maySendAgain(outcome, { idempotent: true, upload: { begun: true } })).toBe(false);
+  expect(maySendAgain(outcome, { idempotent: true, upload: { begun: false } })).toBe(may(true));
 }
 
 describe("the retry rule", () => {

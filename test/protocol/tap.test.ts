@@ -57,7 +57,7 @@ describe.each(links)("a tap on %s", (_, link) => {
     ]);
   });
 
-  test("that throws harms nobody", async () => {
+  test("that throws does no harm", async () => {
     await using client = createClient(
       link(() => {
         throw new Error("the tap is broken");

@@ -63,7 +63,7 @@ test("of calls that come together, no more run than there is room for their repl
   ws.terminate();
 });
 
-test("what came with them is heard, also where the other end closes after it", async () => {
+test("what came with them is handled, even if the peer closes after it", async () => {
   const { ws, socket, sendAll, begun, told, ran } = await unread();
   sendAll('{"jsonrpc":"2.0","method":"tell"}');
   ws.close();

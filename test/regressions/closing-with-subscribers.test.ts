@@ -32,7 +32,7 @@ async function begun(client: Client, items: { publish(item: number): void; size:
 
 // It took the whole drain time.
 describe("a server with subscribers", () => {
-  test.each(Object.entries(links))("closes at once, and says so over %s", async (_, link) => {
+  test.each(Object.entries(links))("closes at once, and reports it over %s", async (_, link) => {
     const { items, server } = news();
     const http = await serveHttp(server, { port: 0 });
     await using client = createClient(link(http.url, { reconnect: false } as object));

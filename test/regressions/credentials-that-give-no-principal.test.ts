@@ -22,7 +22,7 @@ test.each([
   expect(count.calls).toBe(0);
 });
 
-test("null is no credential, as undefined is", async () => {
+test("null is not a credential, like undefined", async () => {
   const missing = { verify: () => null } as unknown as Credential;
   const use = [authenticate([missing, { verify: () => ({ id: "ann" }) }])];
   const { url } = await serve(counted().methods, {}, { use });

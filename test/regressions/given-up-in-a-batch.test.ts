@@ -48,7 +48,7 @@ test.each(links)("a call that was given up holds up no other of its batch: %s", 
   await told;
 });
 
-test("who gave up a call of a batch hears of no more progress", async () => {
+test("a caller that cancelled one call of a batch gets no more progress", async () => {
   const events = new EventEmitter();
   const heard = once(events, "heard");
   const server = createServer({
@@ -77,7 +77,7 @@ test("who gave up a call of a batch hears of no more progress", async () => {
   expect(reports).toEqual(["begun"]);
 });
 
-test("who gave up a call of a batch does not hear that the others were sent again", async () => {
+test("a caller that cancelled one call of a batch gets no gap for the others", async () => {
   let sendAgain = (): void => {};
   const link = exchangeLink((_, payload) => {
     sendAgain = () => {

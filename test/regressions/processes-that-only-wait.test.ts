@@ -7,7 +7,7 @@ import { root } from "../entries.ts";
 const run = promisify(execFile);
 
 // Where no socket kept the process, it ended before the time of a call was up, and nobody heard of it.
-beforeAll(build, 60_000);
+beforeAll(build);
 
 async function printed(call: string): Promise<string> {
   const program = `

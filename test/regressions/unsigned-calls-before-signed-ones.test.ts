@@ -7,7 +7,7 @@ import { expect, test } from "vitest";
 import { deferred } from "../transports/contract/wire.ts";
 import { rawStream } from "../transports/contract.ts";
 
-test("what was let in unsigned does not run as whoever signs after it", async () => {
+test("what was accepted unsigned does not run as the principal that signs after it", async () => {
   const { signer, verifier } = createSigningKey("ed25519", "client-1");
   const running = deferred();
   const gate = deferred();

@@ -88,7 +88,7 @@ describe.each([
     expect([strikes.add(), strikes.add()]).toEqual([false, true]);
   });
 
-  test("an end that hangs up at once is given up", async () => {
+  test("a peer that hangs up at once is given up", async () => {
     const { clock, step } = setUp();
     const channels: HandChannel[] = [];
     const link = reconnecting(
@@ -112,7 +112,7 @@ describe.each([
     await client.close();
   });
 
-  test("a session of MCP that nobody uses ends with its time", () => {
+  test("an unused MCP session expires", () => {
     const { clock, step } = setUp();
     const ended: string[] = [];
     const table = new SessionTable(clock, { idleMs: 60_000 }, ({ id }) => ended.push(id));

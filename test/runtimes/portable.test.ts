@@ -4,6 +4,7 @@ import { type HttpServer, serveHttp } from "callwire/http/node";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { build } from "../cli/process.ts";
 import { root } from "../entries.ts";
+import { waitMs } from "../limits.ts";
 import { ownPort } from "../own-port.ts";
 import { describeWith, pathOf } from "../services.ts";
 import { portableServer } from "./portable-methods.mjs";
@@ -19,7 +20,7 @@ beforeAll(async () => {
   await build();
   server = await serveHttp(portableServer(), { port: 0 });
   closedUrl = `http://127.0.0.1:${await ownPort()}/rpc`;
-}, 60_000);
+});
 
 afterAll(() => server?.close());
 
@@ -37,9 +38,9 @@ describeWith(["deno"], "Deno, and Deno.serve", () => {
 });
 
 function keeps(command: () => string, args: readonly string[] = []): void {
-  test("keeps the portable contract", { timeout: 60_000 }, async () => {
+  test("keeps the portable contract", async () => {
     const all = [...args, contract, server.url, closedUrl];
-    const options = { cwd: root, timeout: 50_000 };
+    const options = { cwd: root, timeout: waitMs };
     const { stdout } = await run(command(), all, options).catch((error) => error);
     const lines = String(stdout).trim().split("\n");
     const held = lines.filter((line) => line.startsWith("ok - "));

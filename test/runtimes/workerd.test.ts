@@ -54,7 +54,7 @@ describeWith(["workerd"], "a Worker", () => {
       stdio: ["ignore", "ignore", "inherit", "pipe"],
     });
     url = `http://127.0.0.1:${await portOf(child)}/rpc`;
-  }, 60_000);
+  });
 
   afterAll(async () => {
     child?.kill();

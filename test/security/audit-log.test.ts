@@ -28,7 +28,7 @@ function guarded(sink: AuditSink, options?: AuditLogOptions) {
   return { use: [auditLog(sink, options), authenticate(byToken, { anonymous: ["echo"] })] };
 }
 
-test("each decision is one line of JSON: who, what, from where, and why not", async () => {
+test("each decision is one line of JSON: principal, method, address and reason", async () => {
   const { lines, sink } = trail();
   const { port } = await serve(counted().methods, {}, guarded(sink));
   const ask = (headers: object, method: string) =>
@@ -111,7 +111,7 @@ test("nothing that a caller sends makes a second line, or one without end", asyn
   }
 });
 
-test("a result that cannot be written is no success, and its lines say so", async () => {
+test("a result that cannot be serialized is logged as a failure", async () => {
   const { lines, sink } = trail();
   const cycle: unknown[] = [];
   cycle.push(cycle);
@@ -165,7 +165,7 @@ const failures: [string, AuditSink][] = [
 ];
 
 describe.each(failures)("a sink that %s", (_, sink) => {
-  test("does not stop the service, and is told of once", async () => {
+  test("does not stop the service, and is logged once", async () => {
     const count = counted();
     const logged: string[] = [];
     const log = { ...silentLog, error: (_: object, message: string) => void logged.push(message) };

@@ -50,7 +50,7 @@ function serverOf(use: Use) {
 }
 
 describe("over HTTP", () => {
-  test("a token says who calls", async () => {
+  test("a token identifies the caller", async () => {
     const { port } = await serve(counted().methods, {}, { use: [authenticate(byToken)] });
     const { status, text } = await send(port, {
       headers: { ...json, ...ann },
@@ -135,7 +135,7 @@ describe("over HTTP", () => {
     expect(await names(ann)).toEqual(["who", "echo", "fail", "system/wipe"]);
   });
 
-  test("a verifier that fails lets nobody in and says nothing", async () => {
+  test("a verifier that fails admits no caller and reveals nothing", async () => {
     const broken = bearer(() => {
       throw new Error("postgres://user:secret@db is down");
     });
@@ -184,7 +184,7 @@ describe("over HTTP", () => {
     expect(answer.headers["www-authenticate"]).toBe(told);
   });
 
-  test("who is refused for another reason than the credential is asked for no other", async () => {
+  test("a caller refused for another reason than the credential is not asked for another", async () => {
     const headers = { "retry-after": "3" };
     const busy: Credential = {
       challenge: "Custom",
@@ -226,7 +226,7 @@ describe("over WebSocket", () => {
     await expect(client.call("who")).rejects.toMatchObject({ code: -32001 });
   });
 
-  test("whom verify names needs no other credential", async () => {
+  test("a principal from verify needs no other credential", async () => {
     const webSocket = { verify: () => ({ principal: { id: "by-hand" } }) };
     const http = await serve(counted().methods, { webSocket }, { use: [authenticate(byToken)] });
     await using client = createClient(webSocketLink(http.url));
@@ -260,7 +260,7 @@ describe("over WebSocket", () => {
     },
   );
 
-  test("a principal that expires is nobody from then on", async () => {
+  test("a principal that expires is anonymous from then on", async () => {
     const soon: Principal = { id: "brief", expiresAt: Date.now() + 3_600_000 };
     const past: Principal = { id: "late", expiresAt: 1 };
     const tokens = bearer((token) => (token === "soon" ? soon : past));
@@ -309,7 +309,7 @@ describe("tickets of pages", () => {
     expect(socket.protocol).toBe("callwire");
   });
 
-  test("are worth nothing on other wires, for nobody, and beyond their number", async () => {
+  test("are not valid on other wires, for anonymous callers, and beyond their limit", async () => {
     const tickets = new WebSocketTickets({ maxTickets: 3, maxPerPrincipal: 2 });
     const headers = { "sec-websocket-protocol": `callwire.ticket.${tickets.issue(who("ann"))}` };
     const transport = { headers, remoteAddress: undefined };
@@ -367,7 +367,7 @@ describe("mutual TLS", () => {
     expect(count.calls).toBe(0);
   });
 
-  test("one that names nobody is refused", async () => {
+  test("one without a name is refused", async () => {
     const { server } = serverOf([authenticate(mutualTls({ principalOf: () => undefined }))]);
     const http = await serveHttp(server, { port: 0, tls: asked });
     expect(await post(http.port, planner)).toEqual([401, refusal("1")]);
@@ -402,7 +402,7 @@ describe("sockets and pipes", () => {
   const folder = mkdtempSync(join(tmpdir(), "callwire-"));
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-  test("all calls of a connection that is not let in hear why, and none that they were lost", async () => {
+  test("all calls of a refused connection fail with the refusal, not as lost", async () => {
     const server = createServer(counted().methods, {
       log: silentLog,
       use: [authenticate(byToken)],
@@ -417,7 +417,7 @@ describe("sockets and pipes", () => {
     await server.close();
   });
 
-  test("a TCP peer without a credential is told so and cut off", async () => {
+  test("a TCP peer without a credential gets an error and is cut off", async () => {
     const { server, count } = serverOf([authenticate([trustedProcess(), byToken])]);
     const { port = 0 } = await serveSocket(server, { port: 0 });
     const raw = new RawSocket({ port }).send(`${request("who")}\n`);
@@ -425,7 +425,7 @@ describe("sockets and pipes", () => {
     expect(count.calls).toBe(0);
   });
 
-  test("so it is where that takes time, and nothing is lost for those who are let in", async () => {
+  test("the same if that takes time, and nothing is lost for admitted callers", async () => {
     let decide: (principal: Principal | undefined) => void = () => {};
     const slow: Credential = {
       verify: () =>
@@ -485,7 +485,7 @@ describe("sockets and pipes", () => {
   }
 });
 
-test("a wire that was brought by hand is nobody, and nothing is kept of its callers", async () => {
+test("a custom wire is anonymous, and nothing is kept about its callers", async () => {
   const once: Credential = { verify: () => (first-- > 0 ? { id: "first" } : undefined) };
   let first = 1;
   const { server } = serverOf([authenticate(once)]);

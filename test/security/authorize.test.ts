@@ -20,7 +20,7 @@ async function ask(port: number, headers: object, method: string): Promise<[numb
 }
 
 describe("the access rule of a method", () => {
-  test("makes it unknown to those who may not call it", async () => {
+  test("makes it unknown to callers that may not call it", async () => {
     const count = counted();
     const { port } = await serve(count.methods, {}, { use: [authenticate(byToken)] });
     expect(await ask(port, root, "system/reset")).toEqual([

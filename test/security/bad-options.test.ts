@@ -42,7 +42,7 @@ test.each<[string, (value: number) => unknown]>([
   }
 });
 
-test("a fence that is no number would let in all that the process before has seen", () => {
+test("a fence that is not a number would accept all that the previous process has seen", () => {
   for (const fenceMs of [Number.NaN, "60000" as never]) {
     expect(() => memoryNonces({ fenceMs })).toThrow(`fenceMs must be a number, not ${fenceMs}`);
   }

@@ -74,7 +74,7 @@ async function local(options: Partial<JwtOptions> = {}, own?: Pair) {
 }
 
 describe("a token", () => {
-  test("says who calls, with roles, scopes and claims", async () => {
+  test("identifies the caller, with roles, scopes and claims", async () => {
     const { key, verify } = await local();
     const claims = { roles: ["admin", 7], scope: "read  write", team: "x" };
     expect(await verify(await token(key, { claims }))).toMatchObject({
@@ -99,7 +99,7 @@ describe("a token", () => {
     expect(await verify(await token(key))).toBeUndefined();
   });
 
-  test("may be outlived by a principal that says so", async () => {
+  test("may expire before a principal with its own expiry", async () => {
     const principal = () => ({ id: "bob", expiresAt: Number.POSITIVE_INFINITY });
     const { key, verify } = await local({ principal });
     expect(await verify(await token(key))).toEqual(principal());
@@ -146,7 +146,7 @@ describe("a token", () => {
     expect(await verify([header, claims, signature].join("."))).toBeUndefined();
   });
 
-  test("has the typ that is asked for", async () => {
+  test("has the required typ", async () => {
     const { key, verify } = await local({ typ: "at+jwt" });
     expect(await verify(await token(key))).toBeUndefined();
     expect(await verify(await token(key, { header: { typ: "at+jwt" } }))).toMatchObject({
@@ -192,7 +192,7 @@ describe("algorithm confusion", () => {
     await expect(local({ algorithms: ["none"] })).rejects.toThrow("none");
   });
 
-  test("an algorithm that the key could do and nobody allowed is refused", async () => {
+  test("an algorithm that the key supports but the options do not allow is refused", async () => {
     const key = await pair("k1", "RS256");
     const { verify } = await local({ algorithms: ["PS256"] }, key);
     expect(await verify(await token(key))).toBeUndefined();
@@ -207,7 +207,7 @@ describe("algorithm confusion", () => {
 });
 
 describe("keys from a URL", () => {
-  test("are asked for once, and again when an unknown one appears", async () => {
+  test("are fetched once, and again when an unknown one appears", async () => {
     const [first, second] = await Promise.all([pair("k1"), pair("k2")]);
     await using jwks = await endpoint([first.jwk]);
     const verify = jwt({ issuer, audience, jwksUrl: jwks.url, cooldownMs: 0 });
@@ -224,7 +224,7 @@ describe("keys from a URL", () => {
     expect(await verify(await token(first))).toBeUndefined();
   });
 
-  test("unknown keys do not make it ask again and again", async () => {
+  test("unknown keys do not cause repeated fetches", async () => {
     const key = await pair("k1");
     await using jwks = await endpoint([key.jwk]);
     const verify = jwt({ issuer, audience, jwksUrl: jwks.url });
@@ -234,7 +234,7 @@ describe("keys from a URL", () => {
     expect(jwks.state.asked).toBe(1);
   });
 
-  test("that cannot be had are no fault of the caller", async () => {
+  test("that cannot be fetched are not the caller's fault", async () => {
     const key = await pair("k1");
     await using jwks = await endpoint([key.jwk]);
     jwks.state.status = 500;

@@ -7,7 +7,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { json, serve } from "../transports/http/wire.ts";
 import { counted, request } from "./serving.ts";
 
-test("a key is judged anew when it changes, is revoked, replaced or expires", async () => {
+test("a key is checked again when it changes, is revoked, replaced or expires", async () => {
   const ann = createApiKey({ id: "ann" });
   const bob = createApiKey({ id: "bob" });
   const records = new Map<string, ApiKeyRecord>([

@@ -17,7 +17,7 @@ async function serve(source: ApiKeySource) {
 
 const bob = { id: "bob", roles: ["reader"] };
 
-test("a key says who calls, in either header", async () => {
+test("a key identifies the caller, in either header", async () => {
   const { key, record } = createApiKey({ principal: bob });
   await using served = await serve([record]);
   expect(await served.call({ "x-api-key": key })).toBe("bob");
@@ -59,7 +59,7 @@ test("a wrong secret, an unknown id and a broken key look the same", async () =>
   expect(served.ran).toEqual([]);
 });
 
-test("no key is no credential, so that another one may be there", async () => {
+test("without a key another credential is tried", async () => {
   const { record } = createApiKey();
   await using served = await serve([record]);
   for (const headers of [{}, { authorization: "Bearer x" }]) {

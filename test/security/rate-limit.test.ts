@@ -83,7 +83,7 @@ describe("by address", () => {
   });
 });
 
-test("by principal, callers from one address have a bucket each, and headers tell of both limits", async () => {
+test("by principal, callers from one address have a bucket each, and headers show both limits", async () => {
   const store = memoryLimits({ clock: new FakeClock() });
   const use = [
     rateLimit({ capacity: 100, perSecond: 1, store }),
@@ -121,7 +121,7 @@ test("a small limit that fills soon does not fill a large one in the same store"
 });
 
 describe("the store in memory", () => {
-  test("is bounded: who has no bucket shares one, and full buckets make room", () => {
+  test("is bounded: callers without a bucket share one, and full buckets make room", () => {
     const clock = new FakeClock();
     const store = memoryLimits({ maxKeys: 100, clock });
     for (let i = 0; i < 100; i++) store.take(`old ${i}`, 1, bucket);
@@ -146,7 +146,7 @@ describe("the store in memory", () => {
   });
 });
 
-test("while a store fails, each process limits by itself, and the log says so once", async () => {
+test("while a store fails, each process limits by itself, and logs it once", async () => {
   const broken: LimitStore = { take: () => Promise.reject(new Error("redis is away")) };
   const logged: string[] = [];
   const log = { ...silentLog, error: (_: object, message: string) => void logged.push(message) };

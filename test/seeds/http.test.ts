@@ -7,7 +7,7 @@ let demo: Process & { readonly origin: string };
 beforeAll(async () => {
   await build();
   demo = await startDemo();
-}, 60_000);
+});
 
 afterAll(() => demo?.[Symbol.asyncDispose]());
 

@@ -35,7 +35,7 @@ test("an attribute that has no text is left out", async () => {
   expect(headers[0]).not.toHaveProperty("ce-subject");
 });
 
-test("a header of the delivery is no attribute of an event that has none of the name", async () => {
+test("a header of the delivery is not an attribute of an event without that name", async () => {
   const { post, headers } = await serving();
   const more = { "ce-subject": "somebody", "ce-source": "/elsewhere", "x-tenant": "one" };
   expect(await post(JSON.stringify(plain), more)).toBe('200 {"status":"SUCCESS"}');

@@ -153,7 +153,7 @@ test("a raw payload is the data, as JSON, as text or as base64", async () => {
   expect(taken).toEqual([{ order: 1 }, "hello", "//4=", { order: 2 }, "as it is"]);
 });
 
-test("a payload that is not an event is refused where nobody subscribed to raw ones", async () => {
+test("a payload that is not an event is refused without a subscription to raw ones", async () => {
   const { post, taken } = await serving({ subscriptions: [orders] });
   expect((await post(created, { order: 1 }))[0]).toBe(400);
   expect(taken).toEqual([]);

@@ -18,7 +18,7 @@ beforeAll(async () => {
   const mounts = { "/other": other };
   const http = await serveHttp(server, { port: 0, playground: true, mounts });
   origin = new URL(http.url).origin;
-}, 60_000);
+});
 
 afterAll(async () => {
   await Promise.all([server.close(), other.close()]);
@@ -46,7 +46,7 @@ test("the page is at the root, with a policy that allows nothing inline and no o
   expect(html).not.toMatch(/(src|href)="(?!\.\/assets\/)/);
 });
 
-test("assets are kept for good, and the page is asked for again", async () => {
+test("assets are cached for good, and the page is revalidated", async () => {
   const page = await fetch(`${origin}/`);
   const [asset = ""] = /assets\/[^"]+\.js/.exec(await page.text()) ?? [];
   expect(page.headers.get("cache-control")).toBe("no-cache");
@@ -60,7 +60,7 @@ test("assets are kept for good, and the page is asked for again", async () => {
   expect(await script.text()).toContain("callwire");
 });
 
-test("who does not take gzip gets the file as it is, and HEAD gets no body", async () => {
+test("a client without gzip gets the plain file, and HEAD gets no body", async () => {
   const plain = await fetch(`${origin}/`, { headers: { "accept-encoding": "identity" } });
   expect(plain.headers.get("content-encoding")).toBeNull();
   const head = await fetch(`${origin}/`, { method: "HEAD" });

@@ -56,7 +56,7 @@ test.each([
   );
 });
 
-test("a code that is no integer is refused by the name of its method", () => {
+test("a code that is not an integer is refused by the name of its method", () => {
   const pay = method({ errors: { ODD: { code: 1.5 } } }, () => 1);
   expect(() => createServer({ pay })).toThrow('"pay": the error ODD needs an integer code');
 });
@@ -190,7 +190,7 @@ test.each([[undefined], (next: unknown) => next, null, "log"])(
   },
 );
 
-test("names and origins that are no list are refused before anything listens", async () => {
+test("hosts and origins that are not arrays are refused before anything listens", async () => {
   const server = createServer({});
   await expect(serveHttp(server, { port: 0, hosts: wrong<[]>("api.example") })).rejects.toThrow(
     'hosts must be "any" or an array of names, not "api.example"',
@@ -200,7 +200,7 @@ test("names and origins that are no list are refused before anything listens", a
   );
 });
 
-test("two services at one path are refused, as nobody would reach the first", async () => {
+test("two services at one path are refused, since the first could not be reached", async () => {
   const server = createServer({});
   for (const place of ["/rpc", "/rpc/stream"]) {
     for (const other of [createServer({}), () => {}]) {

@@ -90,7 +90,7 @@ describe("a caller without a wire", () => {
     expect(await client.call("header", undefined, { headers: { "x-team": "red" } })).toBe("red");
   });
 
-  test("leaves a stream, and the handler hears of it", async () => {
+  test("leaves a stream, and the handler is aborted", async () => {
     const reading = server.caller().news()[Symbol.asyncIterator]();
     const first = reading.next();
     while (items.size === 0) await new Promise(setImmediate);

@@ -120,7 +120,7 @@ test("the entries of a batch run at the same time, within their limit", async ()
   expect(most).toBe(3);
 });
 
-test("a batch starts up to 32 entries at once when nobody sets a limit", async () => {
+test("a batch starts up to 32 entries at once by default", async () => {
   const gate = new Gate();
   let started = 0;
   const server = createServer({

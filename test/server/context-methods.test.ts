@@ -1,4 +1,12 @@
-import { createServer, implement, method, RpcError, silentLog, withContext } from "callwire";
+import {
+  createServer,
+  implement,
+  method,
+  RpcError,
+  silentLog,
+  stream,
+  withContext,
+} from "callwire";
 import { testClient } from "callwire/testing";
 import { describe, expect, expectTypeOf, test } from "vitest";
 import { z } from "zod";
@@ -48,6 +56,38 @@ describe("methods with a context", () => {
     const contract = { hello: member.method({ result: z.string() }) };
     const methods = implement(contract, { hello: (_, call) => call.user.name });
     expect(await testClient(methods, ann).api.hello()).toBe("Ann");
+  });
+
+  test("complete the groups of a contract that knows nothing of the context", async () => {
+    const contract = {
+      open: { echo: method({ params: z.object({ text: z.string() }), result: z.string() }) },
+      team: {
+        name: method({ result: z.string(), progress: z.number() }),
+        news: stream({ item: z.string() }),
+      },
+    };
+    const methods = {
+      open: implement(contract.open, {
+        // @ts-expect-error The group of everyone has no user.
+        echo: ({ text }, call) => call.user?.name ?? text,
+      }),
+      team: inTeam.implement(contract.team, {
+        name: (_, call) => {
+          expectTypeOf(call.progress).parameter(0).toEqualTypeOf<number>();
+          return `${call.user.name} of ${call.team}`;
+        },
+        news: async function* (_, call) {
+          yield call.team;
+        },
+      }),
+    };
+    expectTypeOf(methods).toEqualTypeOf<typeof contract>();
+    const { api } = testClient(methods, ann);
+    expect(await api.team.name()).toBe("Ann of RED");
+    for await (const item of api.team.news()) expect(item).toBe("RED");
+    const stranger = testClient(methods).api;
+    await expect(stranger.team.name()).rejects.toMatchObject({ code: 1403 });
+    expect(await stranger.open.echo({ text: "hi" })).toBe("hi");
   });
 
   test("keep the calls of a batch apart", async () => {

@@ -66,7 +66,7 @@ test("a call that is done in time is answered with its result", async () => {
   clock.advance(10_000);
 });
 
-test("calls have a minute when nobody sets a time-out", async () => {
+test("calls have a minute by default", async () => {
   const clock = new FakeClock();
   const server = createServer({ stuck: () => new Promise(() => {}) }, { clock });
   await expectTimeout(clock, server.receive(requestText("stuck")), 60_000);
@@ -106,7 +106,7 @@ test("a result that comes after the deadline is dropped", async () => {
   expect(log.entries).toEqual([]);
 });
 
-test("a handler that throws because it was ended is no fault", async () => {
+test("a handler that throws because it was ended is not logged as an error", async () => {
   const { clock, gate, log, server } = stuckServer();
   const answer = server.receive(requestText("stuck"));
   clock.advance(1_000 + slackMs);

@@ -207,12 +207,12 @@ describe("declared errors", () => {
     expect(String(log.entries[0]?.fields["err"])).toContain("synchronously");
   });
 
-  test("with a code that is no integer are refused when the server is made", () => {
+  test("with a code that is not an integer are refused when the server is made", () => {
     const pay = method({ errors: { ODD: { code: 1.5 } } }, () => 1);
     expect(() => createServer({ pay })).toThrow("the error ODD needs an integer code");
   });
 
-  test("a name that was not declared is no maker, not even an inherited one", async () => {
+  test("a name that was not declared has no error maker, not even an inherited one", async () => {
     const { server, log } = serverThatThrows((make) => make["toString"]!());
     expect(server.receive(requestText("pay"))).toBe(internalError);
     expect(log.entries[0]?.fields["err"]).toBeInstanceOf(TypeError);

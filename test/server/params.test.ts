@@ -230,7 +230,7 @@ test("positional names can be given where the schema does not tell them", async 
   });
 });
 
-test("members of a schema without a JSON Schema are found all the same", async () => {
+test("members of a schema without a JSON Schema are still found", async () => {
   const params = z.object({ label: z.string(), date: z.date().optional() });
   const server = createServer({ label: method({ params }, ({ label }) => label) });
   expect(await ask(server, "label", ["x"])).toMatchObject({ result: "x" });

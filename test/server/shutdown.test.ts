@@ -85,7 +85,7 @@ test("calls that do not finish are ended after the time to drain", async () => {
   gate.open("late");
 });
 
-test("calls have ten seconds to drain when nobody says otherwise", async () => {
+test("calls have ten seconds to drain by default", async () => {
   const { clock, server } = drainable();
   const answer = server.receive(requestText("wait"));
   const closing = server.close();

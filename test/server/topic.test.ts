@@ -79,7 +79,7 @@ test("a subscriber that leaves before it began to read is forgotten", async () =
   expect(prices.size).toBe(0);
 });
 
-test("one that is too slow is no subscriber any more", () => {
+test("one that is too slow is no longer a subscriber", () => {
   const prices = topic<number>({ maxQueue: 1 });
   prices.subscribe({ signal: new AbortController().signal });
   prices.publish(1);

@@ -53,7 +53,7 @@ beforeAll(async () => {
     { log: silentLog },
   );
   front = await serveHttp(gateway, { port: 0 });
-}, 60_000);
+});
 
 afterAll(async () => {
   await gateway?.close();

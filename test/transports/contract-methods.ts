@@ -243,6 +243,49 @@ function contractMethods(draining: () => boolean) {
       throw new RpcError(1004, "Refused", value);
     },
 
+    /** Adds up what is uploaded. */
+    sum: method({ upload: z.number(), result: z.number() }, async (_, call) => {
+      let sum = 0;
+      for await (const item of call.upload) sum += item;
+      return sum;
+    }),
+    /** Reads so many items, and answers without the rest. */
+    first_of: method(
+      { params: z.object({ key: z.string(), count: z.number() }), upload: z.unknown() },
+      async ({ key, count }, call) => {
+        const items: unknown[] = [];
+        if (count === 0) return items;
+        for await (const item of call.upload) {
+          items.push(item);
+          counts.set(key, items.length);
+          if (items.length === count) break;
+        }
+        return items;
+      },
+    ),
+    /** Sends back each item as it comes. */
+    parrot: stream({ upload: z.unknown() }, async function* (_, call) {
+      for await (const item of call.upload) yield item;
+    }),
+    /** Reads one item when `<key> read` is noted, and notes how reading ended. */
+    swallow: method({ params: keyed, upload: z.unknown() }, async ({ key }, call) => {
+      let read = 0;
+      try {
+        for await (const _ of call.upload) {
+          counts.set(key, ++read);
+          if (read === 1) {
+            journal.note(`${key} started`);
+            await journal.seen(`${key} read`);
+          }
+        }
+        journal.note(`${key} ended`);
+      } catch (error) {
+        journal.note(`${key} ${call.signal.aborted ? "aborted" : "failed"}`);
+        throw error;
+      }
+      return read;
+    }),
+
     /** Goes on until the server begins to close, and a little longer. */
     until_draining: method({ params: keyed, result: z.string() }, async ({ key }) => {
       journal.note(`${key} started`);

@@ -27,6 +27,7 @@ import { testEndings } from "./contract/endings.ts";
 import { testFaults } from "./contract/faults.ts";
 import { testStreams } from "./contract/streams.ts";
 import { testTranscripts } from "./contract/transcripts.ts";
+import { testUploads } from "./contract/uploads.ts";
 import { testValues } from "./contract/values.ts";
 import type { Wire } from "./contract/wire.ts";
 
@@ -60,6 +61,7 @@ export function describeTransport(
     testCalls(wire);
     testValues(wire);
     testStreams(wire);
+    testUploads(wire);
     testControl(wire);
     if (faults || isFull) testFaults(wire);
     testEndings(wire);

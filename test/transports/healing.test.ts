@@ -78,7 +78,7 @@ describe.each([
   ["TCP", overTcp],
   ["WebSocket", overWebSocket],
 ] as const)("a wire that breaks, %s", (_, open) => {
-  test("a subscription is made anew, and its reader is told of the gap", async () => {
+  test("a subscription is made again, and its reader gets the gap", async () => {
     const { prices, state, methods, server } = journalled();
     // The new one may come before the server has heard that the old one is gone.
     const subscribed = async (times: number) => {
@@ -102,7 +102,7 @@ describe.each([
     await reader.return?.();
   });
 
-  test("a stream that may run twice begins anew, with its first item", async () => {
+  test("an idempotent stream starts again with its first item", async () => {
     let runs = 0;
     const methods = {
       count: stream({}, async function* (_params, call) {
@@ -154,7 +154,7 @@ describe.each([
     },
   );
 
-  test("a slow reader hears of the gap where it is, after what came before it", async () => {
+  test("a slow reader gets the gap in its place, after the items before it", async () => {
     let runs = 0;
     const methods = {
       count: stream({}, async function* (_params, call) {
@@ -178,7 +178,7 @@ describe.each([
     expect(seen).toEqual([1, 2, 3, "gap", 1, 2, 3]);
   });
 
-  test("a reader that has the last item in hand hears of the gap behind it", async () => {
+  test("a reader that holds the last item gets the gap after it", async () => {
     let runs = 0;
     const methods = {
       count: stream({}, async function* (_params, call) {

@@ -102,7 +102,7 @@ describe.each([
     expect(heard).toEqual(["pay", "pay", "pay"]);
   });
 
-  test("is answered so where nobody takes it", async () => {
+  test("is refused if no other server takes it", async () => {
     const { hear, heard } = refusing(Number.POSITIVE_INFINITY);
     await using client = createClient(wire.link(await wire.serve(hear), reconnect));
     await expect(client.call("pay")).rejects.toMatchObject({ code: -32006 });
@@ -305,7 +305,7 @@ describe("over HTTP, a request that is on its way to a server which closes", () 
   });
 });
 
-describe("those who have just connected to a server which closes", () => {
+describe("clients that have just connected to a server that closes", () => {
   const count = 50;
 
   test("over HTTP are answered", async () => {

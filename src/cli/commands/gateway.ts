@@ -4,7 +4,7 @@ import { defineCommand, option } from "../command.ts";
 import { countOf, framingOf, refuseExtra } from "../command-arguments.ts";
 import { Failure, oneLine } from "../failure.ts";
 import { ConfigReader, configFault, type LoadedConfig } from "../gateway/config.ts";
-import { checkAddress, nameOf } from "../gateway/upstreams.ts";
+import { checkAddress, defined, nameOf } from "../gateway/upstreams.ts";
 import { guardOptions, guardsOf, serverTlsOf } from "../guard-options.ts";
 import { logFormatOf, logIn, logOption, warningsOf } from "../log-format.ts";
 import {
@@ -47,31 +47,26 @@ export const command = defineCommand({
     ],
     ["callwire gateway --to http://localhost:8000/rpc --stdio", "a remote server as a program"],
   ],
-  async run(flags, positionals) {
+  async run(given, positionals) {
     const [path, extra] = positionals;
     refuseExtra("gateway", extra);
-    if (path !== undefined && flags.to !== undefined) {
+    if (path !== undefined && given.to !== undefined) {
       throw new Failure("--to cannot be combined with a config; remove one");
     }
     for (const [flag, setting] of bridgeSettings) {
-      if (path !== undefined && flags[flag] !== undefined)
+      if (path !== undefined && given[flag] !== undefined)
         throw new Failure(`--${flag} needs --to; in a config, set "${setting}" of the upstream`);
     }
-    if (path === undefined && flags.to === undefined) {
+    if (path === undefined && given.to === undefined) {
       throw new Failure('gateway needs a config or --to; see "callwire gateway --help"');
     }
-    refuseWithoutHttp(flags);
-    const log = logIn(logFormatOf(flags.log));
-    if (startsWorkers(flags)) {
-      await runWorkers(flags, path, log, metricsOf(flags));
-      return;
-    }
+    refuseWithoutHttp(given);
     let started = (): void => {};
     let reloaded = new Promise<void>((resolve) => {
       started = resolve;
     });
     let reading: AbortController | undefined;
-    if (path !== undefined) {
+    if (path !== undefined && !startsWorkers(given)) {
       // Handled before the upstreams connect: an unhandled SIGHUP would end the process.
       process.on("SIGHUP", () => {
         // Reload in order, so that the last config wins; abort a module that hangs.
@@ -84,9 +79,16 @@ export const command = defineCommand({
     }
     const reader = new ConfigReader();
     const read = async (): Promise<LoadedConfig> =>
-      path === undefined ? bridgeTo(flags, reader) : reader.read(path, reading?.signal);
-    const tls = await serverTlsOf(flags);
+      path === undefined ? bridgeTo(given, reader) : reader.read(path, reading?.signal);
     const begun = await read();
+    // Options win over the config.
+    const flags = { ...given, ...begun.flags, ...defined(given) };
+    const log = logIn(logFormatOf(flags.log));
+    if (startsWorkers(flags)) {
+      await runWorkers(flags, path, log, metricsOf(flags));
+      return;
+    }
+    const tls = await serverTlsOf(flags);
     const { options } = begun;
     const { metrics, use, pages } = metricsOf(flags);
     const server = await create(begun, {

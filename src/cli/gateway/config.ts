@@ -1,4 +1,4 @@
-import { extname } from "node:path";
+import { dirname, extname, resolve } from "node:path";
 import type {
   GatewayConfig,
   GatewayFile,
@@ -18,6 +18,8 @@ import { checkAddress, defined, type Place, settingFault, upstreamOf } from "./u
 export interface LoadedConfig {
   readonly config: GatewayConfig;
   readonly options: GatewayOptions;
+  /** Settings that are also options of the command line, by the names of those. */
+  readonly flags: ServingFlags;
   /** Settings that need a restart, as comparable strings. */
   readonly lasting: Readonly<Record<string, string>>;
   /** The position of a setting in the file; undefined if there is no file. */
@@ -25,6 +27,22 @@ export interface LoadedConfig {
   /** To be called when a gateway uses the config, so that the next one shares its upstreams. */
   taken(): void;
 }
+
+type ServingFlags = Readonly<
+  Partial<
+    Record<
+      | "api-keys"
+      | "jwks"
+      | "jwt-issuer"
+      | "jwt-audience"
+      | "rate-limit"
+      | "log"
+      | "tls-cert"
+      | "tls-key",
+      string
+    > & { metrics: boolean }
+  >
+>;
 
 export function configFault({ config, place }: LoadedConfig, error: TypeError): Failure {
   const route = config.routes.indexOf(error.cause as RouteConfig);
@@ -45,8 +63,9 @@ export class ConfigReader {
     return this.assemble(loaded);
   }
 
-  assemble({ file, options = {}, place }: Read): LoadedConfig {
+  assemble({ file, options = {}, place, folder = "." }: Read): LoadedConfig {
     const { title, version, versions, timeoutMs, limits } = file;
+    const flags = flagsOf(file, folder);
     const known = new Map<string, UpstreamConfig>();
     for (const [name, entry] of Object.entries(file.upstreams)) {
       const key = JSON.stringify([name, entry]);
@@ -56,9 +75,11 @@ export class ConfigReader {
       Array.from(known, ([key, upstream]) => [JSON.parse(key)[0], upstream]),
     );
     const routes = file.routes.map((route) => defined(route) as RouteConfig);
-    const lasting = { versions, timeoutMs, limits };
+    const { apiKeys, jwt, rateLimit, log, tls, metrics } = file;
+    const lasting = { versions, timeoutMs, limits, apiKeys, jwt, rateLimit, log, tls, metrics };
     return {
       place,
+      flags,
       taken: () => {
         this.#upstreams = known;
       },
@@ -78,13 +99,33 @@ interface Read {
   readonly file: GatewayFile;
   readonly options?: GatewayOptions;
   readonly place?: Place;
+  /** Where relative names of files start. @default the current folder */
+  readonly folder?: string;
+}
+
+function flagsOf(
+  { apiKeys, jwt, rateLimit, log, tls, metrics }: GatewayFile,
+  folder: string,
+): ServingFlags {
+  const fileAt = (name: string | undefined) => name && resolve(folder, name);
+  return defined({
+    "api-keys": fileAt(apiKeys),
+    jwks: jwt?.jwks,
+    "jwt-issuer": jwt?.issuer,
+    "jwt-audience": jwt?.audience,
+    "rate-limit": rateLimit,
+    log: typeof log === "string" ? log : undefined,
+    "tls-cert": fileAt(tls?.cert),
+    "tls-key": fileAt(tls?.key),
+    metrics,
+  }) as ServingFlags;
 }
 
 async function readJson(path: string): Promise<Read> {
   const text = await fileText(path);
   const lines = linesIn(path, text);
   const place: Place = (fault) => `${path}:${lines(fault)}`;
-  return { file: await checked(JSON.parse(text), place), place };
+  return { file: await checked(JSON.parse(text), place), place, folder: dirname(path) };
 }
 
 function linesIn(path: string, text: string): ReturnType<typeof linesOf> {
@@ -102,12 +143,14 @@ async function readModule(path: string, fresh: boolean, signal?: AbortSignal): P
   if (typeof value !== "object" || value === null) {
     throw new Failure(`the default export of ${name} must be a config`);
   }
-  // Only a module can contain middleware.
+  // Only a module can contain middleware and a log.
   const { use, log, ...rest } = value as Record<string, unknown>;
-  const options = defined({ use, log }) as GatewayOptions;
+  const hasLog = typeof log === "object";
+  const options = defined({ use, log: hasLog ? log : undefined }) as GatewayOptions;
   const place: Place = () => path;
   checkUse(use, place);
-  return { file: await checked(rest, place), options, place };
+  const file = await checked(hasLog ? rest : defined({ ...rest, log }), place);
+  return { file, options, place, folder: dirname(path) };
 }
 
 function checkUse(use: unknown, place: Place): void {
@@ -143,9 +186,14 @@ async function checked(value: unknown, place: Place): Promise<GatewayFile> {
 
 async function checkAddresses(
   path: readonly string[],
-  { url, urls = [], headers = {}, framing }: UpstreamEntry,
+  { url, urls = [], durable, headers = {}, framing }: UpstreamEntry,
   place: Place,
 ): Promise<void> {
+  if (durable !== undefined) {
+    const at = [...path, "durable", "url"];
+    if (!durable.url.startsWith("nats:")) throw settingFault(place, at, "must begin with nats://");
+    await checkAt(durable.url, undefined, place(at));
+  }
   if (url !== undefined) await checkAt(url, framing, place([...path, "url"]));
   for (const [i, each] of urls.entries()) {
     await checkAt(each, framing, place([...path, "urls", i]));

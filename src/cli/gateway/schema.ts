@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { framings } from "../command-arguments.ts";
+import { logFormats } from "../log-format.ts";
 
 const milliseconds = z.number().positive();
 const count = z.int().positive();
@@ -15,6 +16,21 @@ const upstream = z
       .min(1)
       .optional()
       .describe("Several equivalent addresses, among which calls are balanced."),
+    durable: z
+      .strictObject({
+        url: text.describe("The address of the queue: nats://host:port/subject."),
+        partitions: count
+          .optional()
+          .describe("The partitions of the queue, the same number as the workers have."),
+        key: text
+          .optional()
+          .describe('Notifications with the same value run in order, such as "params.user".'),
+        timeoutMs: milliseconds
+          .optional()
+          .describe("How long to try to store a notification; 30000 by default."),
+      })
+      .optional()
+      .describe("A durable queue on NATS JetStream, for notifications."),
     balance: z
       .union(
         [
@@ -66,9 +82,11 @@ const upstream = z
       .strictObject({ failures: count.optional(), coolDownMs: milliseconds.optional() })
       .optional(),
   })
-  .refine(({ url, urls }) => (url === undefined) !== (urls === undefined), {
-    message: 'needs either "url" or "urls"',
-  });
+  .refine(
+    ({ url, urls, durable }) =>
+      [url, urls, durable].filter((given) => given !== undefined).length === 1,
+    { message: 'needs one of "url", "urls" and "durable"' },
+  );
 
 const route = z.strictObject({
   method: text.describe("A method name, or a prefix and a star."),
@@ -113,6 +131,24 @@ export const configSchema = z.strictObject({
     })
     .partial()
     .optional(),
+  apiKeys: text
+    .optional()
+    .describe("Callers need a key of this file, a JSON array of what callwire keys create prints."),
+  jwt: z
+    .strictObject({
+      jwks: text.describe("Where the public keys are."),
+      issuer: text,
+      audience: text,
+    })
+    .optional()
+    .describe("Callers need a token that is signed with one of these keys."),
+  rateLimit: text.optional().describe("Calls of one address, such as 100/s or 600/m."),
+  log: z.enum(logFormats).optional().describe("The format of the log."),
+  tls: z
+    .strictObject({ cert: text.describe("A file in PEM."), key: text.describe("A file in PEM.") })
+    .optional()
+    .describe("The certificate for HTTPS, and its private key."),
+  metrics: z.boolean().optional().describe("Whether to serve metrics at /metrics."),
   upstreams: z.record(text, upstream),
   routes: z.array(route).min(1),
 });

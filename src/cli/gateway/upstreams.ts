@@ -7,6 +7,7 @@ import { memberOf } from "../json-values.ts";
 import { lazyLink } from "../lazy-link.ts";
 import { linkFromUrl, splitWords } from "../link-from-url.ts";
 import { filled } from "../named-servers.ts";
+import { durableLinkFromUrl } from "../nats-link.ts";
 import { prefixedOutput } from "./output.ts";
 
 export type Place = (path: readonly PropertyKey[]) => string;
@@ -89,7 +90,9 @@ export function upstreamOf(
   entry: UpstreamEntry,
   place: Place = () => "the config",
 ): UpstreamConfig {
-  const { url, urls = url === undefined ? [] : [url], balance, headers, framing, ...rest } = entry;
+  const { durable, ...others } = entry;
+  if (durable !== undefined) return durableUpstream(name, durable, others, place);
+  const { url, urls = url === undefined ? [] : [url], balance, headers, framing, ...rest } = others;
   const sent = Object.fromEntries(
     Object.entries(headers ?? {}).map(([key, value]) => {
       const path = ["upstreams", name, "headers", key];
@@ -124,6 +127,34 @@ export function upstreamOf(
     targets,
     ...(balance === undefined ? undefined : { balance: balanceOf(name, balance, place) }),
   } as UpstreamConfig;
+}
+
+/** Stores notifications. Nothing at the other end can be asked how it is, so there are no health checks. */
+function durableUpstream(
+  name: string,
+  { url, key, ...rest }: NonNullable<UpstreamEntry["durable"]>,
+  others: Omit<UpstreamEntry, "durable">,
+  place: Place,
+): UpstreamConfig {
+  const [unused] = Object.keys(defined(others));
+  if (unused !== undefined)
+    throw settingFault(place, ["upstreams", name, unused], 'does not apply to "durable"');
+  const keyOf = key === undefined ? undefined : durableKey(name, key, place);
+  return {
+    targets: {
+      [shownAddress(url)]: () =>
+        lazyLink(() => durableLinkFromUrl(url, { ...defined(rest), ...(keyOf && { key: keyOf }) })),
+    },
+    healthCheck: false,
+  };
+}
+
+function durableKey(name: string, key: string, place: Place) {
+  const [source, ...path] = key.split(".");
+  if (source === "params" && path.length > 0)
+    return ({ params }: Request) => textOf(path.reduce<unknown>(memberOf, params));
+  const message = `must be "params.…", not ${JSON.stringify(key)}`;
+  throw settingFault(place, ["upstreams", name, "durable", "key"], message);
 }
 
 function balanceOf(

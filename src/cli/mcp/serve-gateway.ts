@@ -28,6 +28,7 @@ export async function serveGateway(flags: GatewayFlags, rest: readonly string[])
     return;
   }
   const mount = { path: "/rpc", server: createServer({}), versions: "JSON-RPC 2.0", agents };
-  const unset = { origins: undefined, tcp: undefined, unix: undefined, stdio: undefined };
-  await serveUntilStopped([mount], { ...unset, framing: undefined, port, host, hosts });
+  const wires = { tcp: undefined, unix: undefined, nats: undefined, stdio: undefined };
+  const unset = { ...wires, origins: undefined, framing: undefined };
+  await serveUntilStopped([mount], { ...unset, port, host, hosts });
 }

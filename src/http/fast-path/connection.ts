@@ -7,8 +7,7 @@ import type { HeaderRecord } from "../client-exchange.ts";
 import type { HttpMessage, MessageLimits, RequestHead } from "../http-message.ts";
 import { FastHead, type PlainHead, parseHead } from "./head.ts";
 import { FastMessage, type FastWire } from "./message.ts";
-import type { Outbox, Sender } from "./outbox.ts";
-import type { Replies } from "./replies.ts";
+import type { Outbox, Replies, Sender } from "./replies.ts";
 
 /** What answers the requests to one path. */
 export interface FastEndpoint {
@@ -176,7 +175,7 @@ export class FastConnection implements FastWire, Sender {
         } else this.#leaveWith(bytes.subarray(at));
         return;
       }
-      this.#run(new FastMessage(this, head, bodyText(bytes, bodyAt, end)), endpoint, bytes, at);
+      this.#run(head, bodyText(bytes, bodyAt, end), endpoint, bytes, at);
       if (this.#isLeft) return;
       if (this.#message !== undefined) {
         if (end < bytes.length) this.leave();
@@ -202,7 +201,14 @@ export class FastConnection implements FastWire, Sender {
     return length < countedFromBytes && rules.route(head, head.target).kind === "read";
   }
 
-  #run(message: FastMessage, endpoint: FastEndpoint, bytes: Buffer, start: number): void {
+  #run(
+    head: FastHead,
+    body: string | undefined,
+    endpoint: FastEndpoint,
+    bytes: Buffer,
+    start: number,
+  ): void {
+    const message = new FastMessage(this, head, body);
     this.#isUsed = true;
     this.#message = message;
     this.#bytes = bytes;

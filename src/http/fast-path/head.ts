@@ -127,41 +127,27 @@ function isDigit(code: number): boolean {
 export class FastHead implements RequestHead {
   readonly method = "POST";
   readonly isAmbiguous = false;
+  readonly target: string;
+  readonly host: string | undefined;
+  readonly origin: string | undefined;
+  readonly site: string | undefined;
+  readonly contentType: string | undefined;
+  readonly contentEncoding: string | undefined;
+  readonly accept: string | undefined;
   readonly contentLength: string;
   readonly #plain: PlainHead;
   #headers: Record<string, string> | undefined = undefined;
 
   constructor(plain: PlainHead, contentLength: string) {
     this.#plain = plain;
+    this.target = plain.target;
+    this.host = plain.host;
+    this.origin = plain.origin;
+    this.site = plain.site;
+    this.contentType = plain.contentType;
+    this.contentEncoding = plain.contentEncoding;
+    this.accept = plain.accept;
     this.contentLength = contentLength;
-  }
-
-  get host(): string | undefined {
-    return this.#plain.host;
-  }
-
-  get origin(): string | undefined {
-    return this.#plain.origin;
-  }
-
-  get site(): string | undefined {
-    return this.#plain.site;
-  }
-
-  get contentType(): string | undefined {
-    return this.#plain.contentType;
-  }
-
-  get contentEncoding(): string | undefined {
-    return this.#plain.contentEncoding;
-  }
-
-  get accept(): string | undefined {
-    return this.#plain.accept;
-  }
-
-  get target(): string {
-    return this.#plain.target;
   }
 
   get(name: string): string | undefined {

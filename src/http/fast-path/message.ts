@@ -21,6 +21,8 @@ export interface FastWire {
 /** A request that arrived completely on the fast path. If the reply needs more than one write, Node's own message takes its place. */
 export class FastMessage implements HttpMessage {
   readonly head: FastHead;
+  readonly url: string;
+  readonly target: string;
   readonly codings = nodeCodings;
   readonly #wire: FastWire;
   readonly #body: string | undefined;
@@ -32,6 +34,8 @@ export class FastMessage implements HttpMessage {
   constructor(wire: FastWire, head: FastHead, body: string | undefined) {
     this.#wire = wire;
     this.head = head;
+    this.url = head.target;
+    this.target = head.target;
     this.#body = body;
   }
 
@@ -44,14 +48,6 @@ export class FastMessage implements HttpMessage {
   /** The connection has closed. */
   close(): void {
     this.#closed?.();
-  }
-
-  get url(): string {
-    return this.head.target;
-  }
-
-  get target(): string {
-    return this.head.target;
   }
 
   get headers(): Transport["headers"] {

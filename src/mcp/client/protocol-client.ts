@@ -167,7 +167,7 @@ export class ProtocolClient {
     const server = this.#server;
     const _meta = {
       ...(server?.era === "modern" && this.declaration.envelope(server.revision)),
-      // What a gateway says of its client replaces what it says of itself.
+      // What a gateway sends about its client replaces what it sends about itself.
       ...(params._meta as object | undefined),
       ...(id !== undefined && reports && { progressToken: id }),
     };

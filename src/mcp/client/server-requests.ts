@@ -3,17 +3,20 @@ import type { Context } from "../../protocol/context.ts";
 import { methodNotFound } from "../../protocol/errors.ts";
 import { Host } from "../../protocol/host.ts";
 import type { Log } from "../../protocol/log.ts";
-import { failure, isThenable, type MaybePromise, success } from "../../protocol/message.ts";
+import { andThen, failure, type MaybePromise, success } from "../../protocol/message.ts";
 import { isRecord } from "../../protocol/record.ts";
 import type { InputRequest } from "../client-input.ts";
 import { invalidArguments } from "../errors.ts";
 import { mcpProfile } from "../notices.ts";
+import { legacyTaskOf } from "../task-record.ts";
 import { TaskTable } from "../task-table.ts";
-import { runTask, TaskWork } from "../task-work.ts";
 import type { Answering } from "./input.ts";
 
 /** Most tasks kept for one server; stops memory exhaustion. */
 const mostTasks = 100;
+
+/** All tasks are those of the server that the client is connected to. */
+const owner = "";
 
 type Params = Readonly<Record<string, unknown>>;
 
@@ -30,23 +33,16 @@ export function serverRequests(
   log: Log,
   clock: Clock = systemClock,
 ): { readonly host: Host; end(): void } {
-  const tasks = new TaskTable<{ readonly work: TaskWork }>(clock, { maxTasks: mostTasks });
+  const tasks = new TaskTable(clock, log, { maxTasks: mostTasks });
 
   /** A server of 2025-11-25 may ask for a task, which it gets at once, and fetch the answer later. */
-  const startTask = ({ method, params }: InputRequest): object => {
+  const startTask = ({ method, params }: InputRequest): MaybePromise<object> => {
     const { task, ...asked } = params as Params & { readonly task: { readonly ttl?: unknown } };
     const request = { method, params: asked } as unknown as InputRequest;
-    const make = (ttlMs: number) => ({ work: new TaskWork(ttlMs, () => clock.now()) });
-    const { work } = tasks.begin(task.ttl, make, ({ work }) => {
-      const { signal } = work.controller;
-      return runTask(work, () => input.answer(request, { signal }), log);
-    });
-    return { task: work.asLegacyTask };
-  };
-  const find = ({ taskId }: Params): TaskWork => {
-    const found = tasks.find(taskId);
-    if (found === undefined) throw invalidArguments("there is no such task");
-    return found.work;
+    const started = tasks.start(owner, task.ttl, undefined, ({ signal }) =>
+      input.answer(request, { signal }),
+    );
+    return andThen(started, ({ record, first }) => ({ task: legacyTaskOf(record ?? first) }));
   };
   /** Answers `tasks/*`; undefined for other methods. */
   const answerAboutTask = (
@@ -56,18 +52,18 @@ export function serverRequests(
   ): MaybePromise<object> | undefined => {
     switch (method) {
       case "tasks/get":
-        return find(params).asLegacyTask;
+        return andThen(tasks.find(params.taskId, owner), legacyTaskOf);
       case "tasks/result":
-        return find(params).outcome(context.signal);
-      case "tasks/cancel": {
-        const work = find(params);
-        if (!work.cancel()) throw invalidArguments(`the task is already ${work.status}`);
-        return work.asLegacyTask;
-      }
+        return tasks.outcome(params.taskId, owner, context.signal);
+      case "tasks/cancel":
+        return tasks.cancel(params.taskId, owner).then(({ record, wasOver }) => {
+          if (wasOver) throw invalidArguments(`the task is already ${record.state}`);
+          return legacyTaskOf(record);
+        });
       case "tasks/list":
         // One page holds them all, so that no cursor is ever issued.
         if (params.cursor !== undefined) throw invalidArguments('"cursor" is not known');
-        return { tasks: tasks.list().map(({ work }) => work.asLegacyTask) };
+        return tasks.list(owner).then((all) => ({ tasks: all.map(legacyTaskOf) }));
     }
     return undefined;
   };
@@ -84,11 +80,13 @@ export function serverRequests(
       if (inputMethods.includes(method)) {
         const asked = { method, params } as unknown as InputRequest;
         const asTask = isRecord(params.task) && input.takesTasks(asked.method);
-        return asTask ? success(startTask(asked)) : input.answer(asked, context).then(success);
+        return asTask
+          ? andThen(startTask(asked), success)
+          : input.answer(asked, context).then(success);
       }
       const about = answerAboutTask(method, params, context);
       if (about === undefined) return failure(methodNotFound);
-      return isThenable(about) ? about.then(success) : success(about);
+      return andThen(about, success);
     },
     // 2025-03-26 has batches, and people need time to answer.
     { profile: mcpProfile(() => true), timeoutMs: Number.POSITIVE_INFINITY, log, clock },

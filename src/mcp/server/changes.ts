@@ -5,6 +5,7 @@ import type { ServerCapabilities } from "../capabilities.ts";
 import { McpError } from "../errors.ts";
 import { MetaKey } from "../meta-keys.ts";
 import { atLeast } from "../revisions.ts";
+import { type TaskRecord, taskResultOf } from "../task-record.ts";
 import type { Catalog } from "./catalog.ts";
 import { findResource } from "./feature-operations.ts";
 import type { Operation } from "./operation.ts";
@@ -30,6 +31,9 @@ export interface Listener {
   end(): void;
 }
 
+/** A change that is reported to one process, and that clients of others want to know too. */
+export type News = { readonly uri: string } | { readonly elicitationId: string };
+
 export type ListKind = "tools" | "prompts" | "resources";
 
 /** Limits for one session, in number and characters. */
@@ -49,6 +53,8 @@ export class Changes {
   sessionEnded: ((session: Session) => void) | undefined = undefined;
   /** Called when the first client subscribes to a resource; resolves when its changes will be reported. */
   wanted: ((uri: string) => Promise<void>) | undefined = undefined;
+  /** Tells other processes of a fleet. */
+  publish: ((item: News) => void) | undefined = undefined;
 
   addSession(session: Session): void {
     this.#sessions.add(session);
@@ -71,6 +77,7 @@ export class Changes {
       (length <= longestSubscriptions && this.#subscribedLength + uri.length <= longestInAll);
     if (subscriptions.size >= mostSubscriptions || !hasRoom) return false;
     subscriptions.add(uri);
+    session.isChanged = true;
     // One that has ended meanwhile is not subtracted again.
     if (this.#sessions.has(session)) this.#subscribedLength += uri.length;
     return true;
@@ -78,7 +85,20 @@ export class Changes {
 
   unsubscribe(session: Session, uri: string): void {
     const isCounted = this.#sessions.has(session);
-    if (session.subscriptions?.delete(uri) && isCounted) this.#subscribedLength -= uri.length;
+    if (session.subscriptions?.delete(uri) !== true) return;
+    session.isChanged = true;
+    if (isCounted) this.#subscribedLength -= uri.length;
+  }
+
+  /** Takes over the subscriptions that another process has stored. */
+  replaceSubscriptions(session: Session, uris: readonly string[]): void {
+    const { subscriptions } = session;
+    const isSame =
+      (subscriptions?.size ?? 0) === uris.length && uris.every((uri) => subscriptions?.has(uri));
+    if (isSame) return;
+    const before = subscribedLength(session);
+    session.subscriptions = new Set(uris);
+    if (this.#sessions.has(session)) this.#subscribedLength += subscribedLength(session) - before;
   }
 
   addListener(listener: Listener): void {
@@ -114,6 +134,17 @@ export class Changes {
   }
 
   resourceUpdated(uri: string): void {
+    this.publish?.({ uri });
+    this.#updated(uri);
+  }
+
+  /** Notifies the clients of this process only. */
+  deliver(item: News): void {
+    if ("uri" in item) this.#updated(item.uri);
+    else this.#completed(item.elicitationId);
+  }
+
+  #updated(uri: string): void {
     const method = "notifications/resources/updated";
     for (const session of this.#sessions) {
       if (session.subscriptions?.has(uri)) session.peer?.notify(method, { uri });
@@ -123,18 +154,15 @@ export class Changes {
 
   /** Notifies only the client whose user was sent to the page. */
   elicitationComplete(elicitationId: string): void {
+    this.publish?.({ elicitationId });
+    this.#completed(elicitationId);
+  }
+
+  #completed(elicitationId: string): void {
     for (const session of this.#sessions) {
       const isMeant = session.pages?.has(elicitationId) && atLeast(session.revision, "2025-11-25");
       if (isMeant) session.peer?.notify("notifications/elicitation/complete", { elicitationId });
     }
-  }
-
-  taskChanged(taskId: string, task: Readonly<Record<string, unknown>>): void {
-    this.#notify(
-      "notifications/tasks",
-      task,
-      (filter) => filter.taskIds?.includes(taskId) === true,
-    );
   }
 
   /** Ends all subscriptions. */
@@ -176,35 +204,44 @@ export function listening(
       );
     }
     const wanted = isRecord(params.notifications) ? (params.notifications as ListenFilter) : {};
-    const own = (taskId: string): boolean => tasks.has(taskId, context, caller);
     const mayRead = (uri: unknown): boolean =>
       typeof uri === "string" && findResource(catalog, uri, context) !== undefined;
-    const filter = supportedFilter(
-      wanted,
-      capabilities(),
-      mayRead,
-      takesTasks(caller) ? own : undefined,
-    );
     const _meta = { [MetaKey.SubscriptionId]: id };
     // The request stays open as long as the client listens.
     context.limit(Number.POSITIVE_INFINITY);
-    const ready = changes.watching(filter.resourceSubscriptions);
-    const acknowledge = (): void =>
-      void peer.notify("notifications/subscriptions/acknowledged", {
-        notifications: filter,
-        _meta,
+    const listen = (own: readonly TaskRecord[] | undefined): Promise<object> => {
+      const taskIds = own?.map(({ id }) => id);
+      const filter = supportedFilter(wanted, capabilities(), mayRead, taskIds);
+      const ready = changes.watching(filter.resourceSubscriptions);
+      const acknowledge = (): void =>
+        void peer.notify("notifications/subscriptions/acknowledged", {
+          notifications: filter,
+          _meta,
+        });
+      if (ready === undefined) acknowledge();
+      else void ready.then(acknowledge);
+      const left = own?.map((record) =>
+        tasks.follow(record, (changed) => {
+          void peer.notify("notifications/tasks", { ...taskResultOf(changed), _meta });
+        }),
+      );
+      return new Promise<object>((resolve) => {
+        const end = (): void => {
+          changes.removeListener(listener);
+          for (const leave of left ?? []) leave();
+          resolve({ _meta });
+        };
+        const listener: Listener = { id, peer, filter, end };
+        changes.addListener(listener);
+        if (signal.aborted) end();
+        else signal.addEventListener("abort", end, { once: true });
       });
-    if (ready === undefined) acknowledge();
-    else void ready.then(acknowledge);
-    return new Promise<object>((resolve) => {
-      const end = (): void => {
-        changes.removeListener(listener);
-        resolve({ _meta });
-      };
-      const listener: Listener = { id, peer, filter, end };
-      changes.addListener(listener);
-      signal.addEventListener("abort", end, { once: true });
-    });
+    };
+    if (!takesTasks(caller) || !Array.isArray(wanted.taskIds)) return listen(undefined);
+    const found = wanted.taskIds.map(async (taskId) => tasks.get(taskId, context, caller));
+    return Promise.all(found).then((records) =>
+      listen(records.filter((record) => record !== undefined)),
+    );
   };
 }
 
@@ -213,7 +250,7 @@ function supportedFilter(
   wanted: ListenFilter,
   { tools, prompts, resources }: ServerCapabilities,
   mayRead: (uri: unknown) => boolean,
-  isOwnTask: ((taskId: string) => boolean) | undefined,
+  taskIds: readonly string[] | undefined,
 ): ListenFilter {
   return {
     ...(wanted.toolsListChanged === true && tools !== undefined && { toolsListChanged: true }),
@@ -225,7 +262,6 @@ function supportedFilter(
       resources !== undefined && {
         resourceSubscriptions: wanted.resourceSubscriptions.filter(mayRead),
       }),
-    ...(Array.isArray(wanted.taskIds) &&
-      isOwnTask !== undefined && { taskIds: wanted.taskIds.filter(isOwnTask) }),
+    ...(taskIds !== undefined && { taskIds }),
   };
 }

@@ -1,5 +1,6 @@
 import type { ToJsonSchema } from "../../openrpc/json-schema.ts";
 import { systemClock } from "../../protocol/clock.ts";
+import { consoleLog } from "../../protocol/console-log.ts";
 import type { Handle, Middleware } from "../../protocol/handle.ts";
 import { type CloseOptions, Host, type HostOptions } from "../../protocol/host.ts";
 import { limitOf } from "../../protocol/limits.ts";
@@ -174,7 +175,7 @@ function assemble(
   for (const [name, each] of Object.entries(prompts)) catalog.addPrompt(name, each);
   for (const each of resources) catalog.addResource(each);
 
-  const tasks = new Tasks(clock, changes, options.tasks);
+  const tasks = new Tasks(clock, options.log ?? consoleLog, options.tasks);
   const rounds = new HandlerRounds(new RequestStates(clock, stateLifetimeMs, options.stateSecret));
   const shared = [
     ...listing(catalog, pageSize),

@@ -1,11 +1,14 @@
 import type { CallContext } from "../../protocol/context.ts";
 import { methodNotFound } from "../../protocol/errors.ts";
+import { andThen } from "../../protocol/message.ts";
 import { isRecord } from "../../protocol/record.ts";
+import type { InputRequest } from "../client-input.ts";
 import { errorOf, invalidArguments, type McpError, missingCapability } from "../errors.ts";
 import { MetaKey, tasksExtension } from "../meta-keys.ts";
+import { legacyTaskOf, type TaskAnswer, taskResultOf } from "../task-record.ts";
 import { pageOf } from "./list-operations.ts";
 import type { Caller, Operation } from "./operation.ts";
-import type { TaskRun, Tasks } from "./tasks.ts";
+import { refusedAnswer, type Tasks } from "./tasks.ts";
 
 /** Whether a modern client supports tasks. */
 export function takesTasks({ capabilities }: Caller): boolean {
@@ -24,15 +27,16 @@ export function taskOperations(tasks: Tasks): [string, Operation][] {
       return operation(params, context, caller);
     };
   const get: Operation = ({ taskId }, context, caller) =>
-    tasks.find(taskId, context, caller).asTaskResult;
-  const update: Operation = ({ taskId, inputResponses }, context, caller) => {
-    const task = tasks.find(taskId, context, caller);
+    andThen(tasks.find(taskId, context, caller), taskResultOf);
+  const update: Operation = async ({ taskId, inputResponses }, context, caller) => {
+    await tasks.find(taskId, context, caller);
     if (!isRecord(inputResponses)) throw invalidArguments('"inputResponses" must be an object');
-    task.update(inputResponses);
+    const answers = Object.entries(inputResponses).map(([key, value]) => [key, { value }] as const);
+    await tasks.answer(taskId, Object.fromEntries(answers), context, caller);
     return {};
   };
-  const cancel: Operation = ({ taskId }, context, caller) => {
-    tasks.find(taskId, context, caller).work.cancel();
+  const cancel: Operation = async ({ taskId }, context, caller) => {
+    await tasks.cancel(taskId, context, caller);
     return {};
   };
   return [
@@ -43,21 +47,33 @@ export function taskOperations(tasks: Tasks): [string, Operation][] {
 }
 
 /** Waits for the end of a task, and sends its questions to the client that waits. */
-function outcome(task: TaskRun, { peer, signal }: CallContext): Promise<object> {
-  const { work } = task;
-  const _meta = { [MetaKey.RelatedTask]: { taskId: work.id } };
+function outcome(
+  tasks: Tasks,
+  taskId: unknown,
+  context: CallContext,
+  caller: Caller,
+): Promise<object> {
+  const { peer, signal, log } = context;
+  const _meta = { [MetaKey.RelatedTask]: { taskId } };
   const asked = new Set<string>();
-  return work.outcome(signal, () => {
-    for (const [key, { method, params }] of Object.entries(task.inputRequests)) {
+  const ask = async (key: string, { method, params }: InputRequest): Promise<void> => {
+    let answer: TaskAnswer;
+    try {
+      answer = { value: await peer.call(method, { ...params, _meta }, { signal }) };
+    } catch (error) {
+      // A client that only stopped waiting may come back, and is asked again.
+      if (signal.aborted) return;
+      answer = refusedAnswer(error as Error);
+    }
+    await tasks.answer(taskId, { [key]: answer }, context, caller);
+  };
+  return tasks.outcome(taskId, context, caller, (questions) => {
+    for (const [key, request] of Object.entries(questions)) {
       if (asked.has(key)) continue;
       asked.add(key);
-      peer.call(method, { ...params, _meta }, { signal }).then(
-        (answer) => task.update({ [key]: answer }),
-        (error: Error) => {
-          // A client that only stopped waiting may come back, and is asked again.
-          if (!signal.aborted) task.refuse(key, error);
-        },
-      );
+      ask(key, request).catch((error: unknown) => {
+        log.warn({ err: error, task: taskId }, "could not store the answer to a task");
+      });
     }
   });
 }
@@ -65,21 +81,21 @@ function outcome(task: TaskRun, { peer, signal }: CallContext): Promise<object> 
 /** `tasks/*` of 2025-11-25. */
 export function legacyTaskOperations(tasks: Tasks, pageSize: number): [string, Operation][] {
   const get: Operation = ({ taskId }, context, caller) =>
-    tasks.find(taskId, context, caller).work.asLegacyTask;
-  const result: Operation = ({ taskId }, context, caller) => {
-    const task = tasks.find(taskId, context, caller);
+    andThen(tasks.find(taskId, context, caller), legacyTaskOf);
+  const result: Operation = async ({ taskId }, context, caller) => {
+    await tasks.find(taskId, context, caller);
     context.limit(Number.POSITIVE_INFINITY);
-    return outcome(task, context);
+    return outcome(tasks, taskId, context, caller);
   };
-  const list: Operation = ({ cursor }, context, caller) => {
-    const all = tasks.list(context, caller).map(({ work }) => work.asLegacyTask);
+  const list: Operation = async ({ cursor }, context, caller) => {
+    const all = (await tasks.list(context, caller)).map(legacyTaskOf);
     const { items, ...rest } = pageOf(all, cursor, pageSize);
     return { tasks: items, ...rest };
   };
-  const cancel: Operation = ({ taskId }, context, caller) => {
-    const { work } = tasks.find(taskId, context, caller);
-    if (!work.cancel()) throw invalidArguments(`the task is already ${work.status}`);
-    return work.asLegacyTask;
+  const cancel: Operation = async ({ taskId }, context, caller) => {
+    const { record, wasOver } = await tasks.cancel(taskId, context, caller);
+    if (wasOver) throw invalidArguments(`the task is already ${record.state}`);
+    return legacyTaskOf(record);
   };
   const known =
     (operation: Operation): Operation =>

@@ -1,6 +1,7 @@
 import type { CallContext } from "../../protocol/context.ts";
 import { invalidParams, methodNotFound } from "../../protocol/errors.ts";
 import {
+  andThen,
   type ErrorObject,
   failure,
   isThenable,
@@ -10,6 +11,7 @@ import {
 import { isRecord } from "../../protocol/record.ts";
 import { errorOf, invalidArguments, McpError } from "../errors.ts";
 import { type Meta, MetaKey } from "../meta-keys.ts";
+import { legacyTaskOf, taskOf } from "../task-record.ts";
 import type { Catalog } from "./catalog.ts";
 import { FeatureCall } from "./feature-call.ts";
 import { shown } from "./feature-operations.ts";
@@ -28,22 +30,22 @@ export function toolCalls(catalog: Catalog, rounds: HandlerRounds, tasks: Tasks)
     params: OperationParams,
     context: CallContext,
     caller: Caller,
-  ): TaskRun => {
+  ): MaybePromise<TaskRun> => {
     const { ttl } = isRecord(params.task) ? params.task : {};
     /** The call has its own signal, and outlives its request. */
-    const work = (task: TaskRun): MaybePromise<object> => {
+    const work = (started: TaskRun): MaybePromise<object> => {
       const detached = {
-        signal: task.work.controller.signal,
+        signal: started.task.signal,
         // A getter, because over HTTP the client may start to listen later or again.
         get peer() {
           return caller.session?.peer;
         },
         // Legacy messages of a task name it.
-        meta: { [MetaKey.RelatedTask]: { taskId: task.work.id } },
+        meta: { [MetaKey.RelatedTask]: { taskId: started.task.id } },
       };
       const meta = params._meta as Meta | undefined;
       const call = new FeatureCall(context, tool.method, caller, meta, detached);
-      call.requester = task;
+      call.requester = started;
       return run(call);
     };
     return tasks.start(work, context, caller, ttl, params);
@@ -76,15 +78,20 @@ export function toolCalls(catalog: Catalog, rounds: HandlerRounds, tasks: Tasks)
           (await target.dispatch({ ...request, id: context.id }, call)) as Reply,
         );
       };
-      return created(startTask(tool, run, params, context, caller), caller);
+      const started = startTask(tool, run, params, context, caller);
+      return andThen(started, (task) => created(task, caller));
     }
-    let started: TaskRun | undefined;
+    let started: MaybePromise<TaskRun> | undefined;
     const finish = (reply: Reply): MaybePromise<object> =>
-      started === undefined ? target.finish(reply) : created(started, caller);
+      started === undefined
+        ? target.finish(reply)
+        : andThen(started, (task) => created(task, caller));
     return rounds.run({ ...target, finish }, params, context, caller, (call) => {
       const beginTask: FeatureCall["beginTask"] = (run) => {
         const work = async (inner: FeatureCall): Promise<object> => tool.result(await run(inner));
         started = startTask(tool, work, params, context, caller);
+        // The handler may fail before the reply waits for the task.
+        if (isThenable(started)) void started.then(undefined, () => {});
       };
       call.beginTask = beginTask;
     });
@@ -151,6 +158,6 @@ function mayBeTask(tool: ToolFeature, params: OperationParams, caller: Caller): 
 
 function created(task: TaskRun, caller: Caller): object {
   return caller.session === undefined
-    ? { resultType: "task", ...task.work.asTask }
-    : { task: task.work.asLegacyTask };
+    ? { resultType: "task", ...taskOf(task.record) }
+    : { task: legacyTaskOf(task.record) };
 }

@@ -2,7 +2,7 @@ import type { Attributes } from "@opentelemetry/api";
 import type { ErrorObject, Request } from "../../protocol/message.ts";
 import type { Transport } from "../../protocol/origin.ts";
 
-/** Attribute names: those of the current semantic conventions, those before 1.38, or both. */
+/** Attribute names: those of the current semantic conventions, those before 1.39, or both. */
 export type Conventions = "current" | "old" | "both";
 
 /** Replaces methods that the server does not have; callers can make up names. */
@@ -48,16 +48,18 @@ const protocols: Readonly<Record<string, string>> = {
 };
 
 /** Where a call came from. */
-export function transportAttributes({ kind, remoteAddress }: Transport): Attributes {
+export function transportAttributes(
+  { kind, remoteAddress }: Transport,
+  conventions: Conventions,
+): Attributes {
   const attributes: Attributes = { "callwire.transport": kind };
+  if (remoteAddress !== undefined) attributes["network.peer.address"] = remoteAddress;
+  if (conventions === "current") return attributes;
   const transport = transports[kind];
   if (transport !== undefined) attributes["network.transport"] = transport;
   const protocol = protocols[kind];
   if (protocol !== undefined) attributes["network.protocol.name"] = protocol;
-  if (remoteAddress !== undefined) {
-    attributes["network.peer.address"] = remoteAddress;
-    attributes["client.address"] = remoteAddress;
-  }
+  if (remoteAddress !== undefined) attributes["client.address"] = remoteAddress;
   return attributes;
 }
 
@@ -65,10 +67,13 @@ export function transportAttributes({ kind, remoteAddress }: Transport): Attribu
 export function errorAttributes(error: ErrorObject, conventions: Conventions): Attributes {
   const code = `${error.code}`;
   const attributes: Attributes = { "error.type": code };
-  if (conventions !== "old") attributes["rpc.response.status_code"] = code;
+  if (conventions !== "old") attributes["rpc.status_code"] = code;
   if (conventions !== "current") {
     attributes["rpc.jsonrpc.error_code"] = error.code;
     attributes["rpc.jsonrpc.error_message"] = error.message;
   }
   return attributes;
 }
+
+/** The conventions that the names above are from. */
+export const schemaUrl = "https://opentelemetry.io/schemas/1.45.0";

@@ -6,7 +6,8 @@ import { durationBounds } from "../call-series.ts";
 import type { Family } from "../metric-family.ts";
 import { createMetrics, labelOf, type Metrics } from "../metrics.ts";
 import { settled, sideOf } from "../observed-call.ts";
-import { otherMethod } from "./attributes.ts";
+import { version } from "../version.ts";
+import { otherMethod, schemaUrl } from "./attributes.ts";
 
 export interface MeteringOptions {
   /** Provides the meter. @default the global one, which does nothing until an SDK is registered */
@@ -28,7 +29,7 @@ export interface MeteringOptions {
  */
 export function metering(options: MeteringOptions = {}): Middleware {
   const { metrics = createMetrics() } = options;
-  const meter = (options.meterProvider ?? otelMetrics).getMeter("callwire");
+  const meter = (options.meterProvider ?? otelMetrics).getMeter("callwire", version, { schemaUrl });
   const advice = { explicitBucketBoundaries: [...durationBounds] };
   const answered = meter.createHistogram("rpc.server.call.duration", { unit: "s", advice });
   const called = meter.createHistogram("rpc.client.call.duration", { unit: "s", advice });
@@ -45,7 +46,7 @@ export function metering(options: MeteringOptions = {}): Middleware {
     "rpc.system.name": "jsonrpc",
     "rpc.method": method,
     ...(code === undefined ? {} : { "error.type": `${code}` }),
-    ...(typeof code === "number" ? { "rpc.response.status_code": `${code}` } : {}),
+    ...(typeof code === "number" ? { "rpc.status_code": `${code}` } : {}),
   });
 
   const middleware = (next: Handle): Handle => {
@@ -88,7 +89,7 @@ export function metering(options: MeteringOptions = {}): Middleware {
 
 /** Exports counters and gauges on each collection. */
 function observe(metrics: Metrics, provider: MeterProvider | undefined): void {
-  const meter = (provider ?? otelMetrics).getMeter("callwire");
+  const meter = (provider ?? otelMetrics).getMeter("callwire", version, { schemaUrl });
   const simple = (): Exclude<Family, { kind: "histogram" }>[] =>
     metrics.families().flatMap((family) => (family.kind === "histogram" ? [] : [family]));
   const instruments = new Map(

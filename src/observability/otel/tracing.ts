@@ -19,18 +19,20 @@ import type { Service } from "../../protocol/service.ts";
 import { traceContextOf } from "../../protocol/trace-context.ts";
 import type { Watch } from "../../protocol/watch.ts";
 import { rememberTrace, settled, sideOf } from "../observed-call.ts";
+import { version } from "../version.ts";
 import {
   type Conventions,
   callAttributes,
   errorAttributes,
   otherMethod,
+  schemaUrl,
   transportAttributes,
 } from "./attributes.ts";
 
 export interface TracingOptions {
   /** Provides the tracer. @default the global one, which does nothing until an SDK is registered */
   readonly tracerProvider?: TracerProvider;
-  /** Attribute names: the current ones, those before version 1.38 of the conventions, or both. @default "current" */
+  /** Attribute names: the current ones, those before version 1.39 of the conventions, or both. @default "current" */
   readonly conventions?: Conventions;
   /** Where outgoing calls carry the trace context: in the envelope or header, or in `_meta` of the params as in MCP. @default "envelope" */
   readonly carrier?: "envelope" | "meta";
@@ -55,7 +57,7 @@ type Carrier = Record<string, string>;
 export function tracing(options: TracingOptions = {}): Middleware {
   const provider = options.tracerProvider ?? trace;
   const isIdle = options.tracerProvider === undefined ? noSdk : () => false;
-  const tracer = new CallTracer(provider.getTracer("callwire"), options);
+  const tracer = new CallTracer(provider.getTracer("callwire", version, { schemaUrl }), options);
   const middleware = (next: Handle): Handle => {
     return (request, context) => {
       if (isIdle()) return next(request, context);
@@ -113,7 +115,8 @@ class CallTracer {
     const { traceId } = span.spanContext();
     if (traceId === noTrace) return next(request, context);
     rememberTrace(context, traceId);
-    if (span.isRecording()) span.setAttributes(transportAttributes(context.transport));
+    if (span.isRecording())
+      span.setAttributes(transportAttributes(context.transport, this.#conventions));
     const active = trace.setSpan(parent, span);
     // If the request is forwarded, as by a gateway, this span is its parent.
     const own = this.#injected(request, active, "envelope");
@@ -185,11 +188,11 @@ class CallTracer {
     if (propagation.fields().length === 0) return active;
     const came = traceContextOf(request, transport);
     if (came === undefined) return active;
-    const { traceparent, tracestate } = came;
+    const { traceparent, tracestate, baggage = facts?.baggage } = came;
     const carrier: Carrier = {
       traceparent,
       ...(tracestate === undefined ? {} : { tracestate }),
-      ...(facts?.baggage === undefined ? {} : { baggage: facts.baggage }),
+      ...(baggage === undefined ? {} : { baggage }),
     };
     return propagation.extract(active, carrier);
   }
@@ -199,12 +202,15 @@ class CallTracer {
     propagation.inject(active, carrier);
     const { traceparent, tracestate, baggage } = carrier;
     if (traceparent === undefined) return request;
-    const said = { traceparent, ...(tracestate === undefined ? {} : { tracestate }) };
+    const said = {
+      traceparent,
+      ...(tracestate === undefined ? {} : { tracestate }),
+      ...(baggage === undefined ? {} : { baggage }),
+    };
     const { params = {} } = request;
     if (place === "envelope" || Array.isArray(params)) return { ...request, ...said };
     const { _meta } = params as { _meta?: object };
-    const carried = baggage === undefined ? said : { ...said, baggage };
-    return { ...request, params: { ...params, _meta: { ..._meta, ...carried } } };
+    return { ...request, params: { ...params, _meta: { ..._meta, ...said } } };
   }
 
   #countItems(context: Context, span: Span): void {
@@ -221,7 +227,8 @@ class CallTracer {
 
   #item(span: Span, number: number, direction: "SENT" | "RECEIVED"): void {
     if (number > this.#maxItems) return;
-    span.addEvent("rpc.message", { "rpc.message.type": direction, "rpc.message.id": number });
+    const name = this.#conventions === "current" ? "callwire.item" : "rpc.message";
+    span.addEvent(name, { [`${name}.type`]: direction, [`${name}.id`]: number });
   }
 
   /** Ends a span with a reply, which may report a failure as its result. */

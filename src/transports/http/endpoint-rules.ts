@@ -6,12 +6,7 @@ import {
   messages,
   plainItems,
 } from "../../http/event-peer.ts";
-import {
-  defaultWriteTimeoutMs,
-  type MessageLimits,
-  messageLimits,
-  type RequestHead,
-} from "../../http/http-message.ts";
+import { type MessageLimits, messageLimits, type RequestHead } from "../../http/http-message.ts";
 import { isJsonType, type ReplyForm, replyForm } from "../../http/media-type.ts";
 import { boundaryOf } from "../../http/multipart-reader.ts";
 import {
@@ -30,6 +25,7 @@ import {
 import { type Recording, type ReplayOptions, ReplayStore } from "../../http/replay.ts";
 import type { Answer } from "../../protocol/answer.ts";
 import { type Clock, longestDelayMs } from "../../protocol/clock.ts";
+import { defaultKeepAliveMs, defaultWriteTimeoutMs } from "../../protocol/defaults.ts";
 import { invalidRequest } from "../../protocol/errors.ts";
 import type { EventForm } from "../../protocol/event-form.ts";
 import { isRefusal } from "../../protocol/handle.ts";
@@ -88,14 +84,13 @@ const batchRefused = errorText("2.0", "null", invalidRequest("a stream is starte
 
 const readBody: Route = { kind: "read" };
 const refuseBusy: Route = { kind: "refuse", refusal: busy };
+const refuseType: Route = { kind: "refuse", refusal: unsupportedType };
 
 /**
- * Browsers send forms of other sites without asking first. Their Origin was checked; a header that no form has makes
+ * Browsers send forms of other sites without asking first. Their Origin is checked; a header that no form has makes
  * sure of it, also for browsers that send no Origin.
  */
-function refuseUpload(head: RequestHead): Refusal | undefined {
-  return head.get("rpc-attachments") === undefined ? unmarkedUpload : undefined;
-}
+const refuseUnmarked: Route = { kind: "refuse", refusal: unmarkedUpload };
 
 /** Decides what is done with requests for one service, on every platform. */
 export class EndpointRules {
@@ -121,7 +116,7 @@ export class EndpointRules {
     this.#access = new HostCheck(service, options, bound);
     this.#events = {
       clock,
-      keepAliveMs: options.keepAliveMs ?? 15_000,
+      keepAliveMs: options.keepAliveMs ?? defaultKeepAliveMs,
       graceMs: options.graceMs ?? 10_000,
       maxBufferedBytes: service.limits.maxBufferedBytes,
       buffers: service.running.buffers,
@@ -136,16 +131,21 @@ export class EndpointRules {
 
   /** Decides by everything that comes before the body. */
   route(head: RequestHead, url: string): Route {
-    if (head.method === "POST" && this.service.answerer.settings.overload?.refuses())
-      return refuseBusy;
     const refused = this.refuse(head);
     switch (head.method) {
       case "POST": {
-        const boundary = boundaryOf(head.contentType);
-        const problem =
-          refused ?? (boundary === undefined ? this.#refuseBody(head) : refuseUpload(head));
-        if (problem !== undefined) return { kind: "refuse", refusal: problem };
-        return boundary === undefined ? readBody : { kind: "parts", boundary };
+        if (refused !== undefined) return { kind: "refuse", refusal: refused };
+        if (this.service.answerer.settings.overload?.refuses()) return refuseBusy;
+        const boundary = isJsonType(head.contentType) ? undefined : boundaryOf(head.contentType);
+        if (boundary !== undefined) {
+          return head.get("rpc-attachments") === undefined
+            ? refuseUnmarked
+            : { kind: "parts", boundary };
+        }
+        if (!isJsonType(head.contentType)) return refuseType;
+        return Number(head.contentLength ?? 0) > this.service.limits.maxMessageBytes
+          ? { kind: "refuse", refusal: this.tooLarge }
+          : readBody;
       }
       case "OPTIONS":
         return { kind: "refuse", refusal: this.#preflight(head) };
@@ -212,13 +212,6 @@ export class EndpointRules {
     if (this.service.admit === undefined) return undefined;
     const verdict = this.service.admit(transport);
     return isThenable(verdict) ? verdict.then(judge) : judge(verdict);
-  }
-
-  #refuseBody(head: RequestHead): Refusal | undefined {
-    if (!isJsonType(head.contentType)) return unsupportedType;
-    return Number(head.contentLength ?? 0) > this.service.limits.maxMessageBytes
-      ? this.tooLarge
-      : undefined;
   }
 
   /** The response to OPTIONS. */

@@ -22,12 +22,13 @@ import type { Origin } from "../../protocol/origin.ts";
 import { errorText } from "../../protocol/serialize.ts";
 import type { Service } from "../../protocol/service.ts";
 import type { EndpointRules, Route } from "./endpoint-rules.ts";
+import { WaitingCall } from "./waiting-call.ts";
 
 /** Decides when a call runs; Node has one, so that a busy server goes on reading. */
 export interface CallPace {
-  /** A request has arrived, whatever becomes of it. */
-  arrived(): void;
-  run(exchange: Exchange, run: () => void): void;
+  /** Set when a request arrives, whatever becomes of it. */
+  hasArrived: boolean;
+  run(call: WaitingCall, run: () => void): void;
 }
 
 /** One service over HTTP: follows the rules, and answers what they let pass. */
@@ -52,7 +53,7 @@ export class Endpoint implements ExchangeHost {
   }
 
   handle(message: HttpMessage): void {
-    this.#pace?.arrived();
+    if (this.#pace !== undefined) this.#pace.hasArrived = true;
     const exchange = new Exchange(this, message);
     const route = this.rules.route(message.head, message.url);
     if (route.kind === "read") message.read(exchange);
@@ -61,12 +62,12 @@ export class Endpoint implements ExchangeHost {
   }
 
   received(exchange: Exchange, text: string | undefined, sent: SentBody | undefined): void {
-    const run = (): void => {
-      if (text !== undefined) this.#answer(exchange, text, sent);
-      else exchange.send(200, this.service.answerer.unreadable(exchange.begin(undefined)));
-    };
-    if (this.#pace === undefined) run();
-    else this.#pace.run(exchange, run);
+    const call = new WaitingCall(exchange, text, sent, this.service.running.buffers);
+    if (this.#pace !== undefined) this.#pace.run(call, () => this.#run(call));
+    else {
+      call.ended();
+      this.#run(call);
+    }
   }
 
   refusalOf(fault: BodyFault): Refusal {
@@ -144,6 +145,12 @@ export class Endpoint implements ExchangeHost {
     }
   }
 
+  #run({ exchange, text, sent, isRefused }: WaitingCall): void {
+    if (isRefused) return;
+    if (text !== undefined) this.#answer(exchange, text, sent);
+    else exchange.send(200, this.service.answerer.unreadable(exchange.begin(undefined)));
+  }
+
   /** `body` is exactly what was sent, if that is known. */
   #answer(exchange: Exchange, text: string, body: SentBody | undefined): void {
     const { head, url } = exchange.message;
@@ -155,7 +162,7 @@ export class Endpoint implements ExchangeHost {
     if (eventForm !== undefined) {
       const events = this.rules.peer(exchange, eventForm, head);
       const origin = exchange.beginEvents(body, events, false);
-      exchange.answer(this.service.receive(text, origin), origin);
+      exchange.answer(this.service.answerer.answer(text, origin), origin);
       return;
     }
     const form = replyForm(head.accept);
@@ -163,7 +170,7 @@ export class Endpoint implements ExchangeHost {
       form === "json"
         ? exchange.begin(body)
         : exchange.beginEvents(body, this.rules.peer(exchange, form, head), form === "events");
-    exchange.answer(this.service.receive(text, origin), origin);
+    exchange.answer(this.service.answerer.answer(text, origin), origin);
   }
 
   /** Answers a call of the plain form of streams. */

@@ -13,8 +13,10 @@ const ownScope = { requireManualDestroy: true };
 
 /** A request whose call is to run. */
 export interface Paced {
-  /** Whether the client has disconnected. */
+  /** Whether nobody waits for the call any more. */
   readonly isGone: boolean;
+  /** It does not wait any more: it is about to run, or never will. */
+  ended(): void;
 }
 
 interface Waiting {
@@ -23,6 +25,8 @@ interface Waiting {
   /** Without it, the call would see what an `AsyncLocalStorage` holds for another request. */
   readonly scope: AsyncResource;
   readonly since: number;
+  /** When it arrived, as `Overload` measures time. */
+  readonly arrival: number;
   /** The first turn in which it may run. */
   readonly turn: number;
 }
@@ -34,37 +38,36 @@ interface Waiting {
  */
 export class Pace {
   readonly #overload: Overload | undefined;
-  readonly #now: () => number;
+  readonly #timer: { now(): number };
   #waiting: Waiting[] = [];
   #spentMs = 0;
   #turns = 0;
   #isTurning = false;
-  /** Turns since the last call, and whether this one brought a request. */
+  /** Turns since the last call. */
   #idleTurns = 0;
-  #hasArrived = false;
+  /** Set when a request arrives, whatever becomes of it. */
+  hasArrived = false;
   /** Until then no call runs in the turn that read its request. */
   #pressedUntil = 0;
   readonly #goOn = (): void => this.#runWaiting();
 
-  /** `now` is a clock for tests, in milliseconds. */
-  constructor(overload: Overload | undefined, now = () => performance.now()) {
+  /** Tests pass their own `timer`, in milliseconds. */
+  constructor(overload: Overload | undefined, timer: { now(): number } = performance) {
     this.#overload = overload;
-    this.#now = now;
-  }
-
-  /** A request has arrived, whatever becomes of it. */
-  arrived(): void {
-    this.#hasArrived = true;
+    this.#timer = timer;
   }
 
   /** Runs it now, or in a later turn if other calls have used up this one. */
   run(request: Paced, run: () => void): void {
-    const now = this.#now();
-    if (!this.#isTurning && now >= this.#pressedUntil) this.#timed(run, now);
-    else {
+    const now = this.#timer.now();
+    if (!this.#isTurning && now >= this.#pressedUntil) {
+      request.ended();
+      this.#timed(run, now);
+    } else {
       // By the turn after the next one, the event loop has read the connection once more.
       const scope = new AsyncResource("HTTPINCOMINGMESSAGE", ownScope);
-      this.#waiting.push({ request, run, scope, since: now, turn: this.#turns + 2 });
+      const arrival = this.#overload?.arrival() ?? 0;
+      this.#waiting.push({ request, run, scope, since: now, arrival, turn: this.#turns + 2 });
       this.#count(this.#waiting.length);
       this.#turn();
     }
@@ -72,7 +75,7 @@ export class Pace {
 
   #timed(run: () => void, startedAt: number): void {
     run();
-    this.#spentMs += this.#now() - startedAt;
+    this.#spentMs += this.#timer.now() - startedAt;
     if (this.#spentMs >= turnMs) this.#turn();
   }
 
@@ -85,8 +88,8 @@ export class Pace {
   #runWaiting(): void {
     this.#isTurning = false;
     this.#turns++;
-    const mayBeMore = this.#hasArrived && ++this.#idleTurns < mostTurns;
-    this.#hasArrived = false;
+    const mayBeMore = this.hasArrived && ++this.#idleTurns < mostTurns;
+    this.hasArrived = false;
     if (mayBeMore) {
       this.#turn();
       return;
@@ -98,24 +101,27 @@ export class Pace {
     let next = 0;
     try {
       for (; next < waiting.length && this.#spentMs < turnMs; next++) {
-        const { request, run, scope, since, turn } = waiting[next] as Waiting;
+        const { request, run, scope, since, arrival, turn } = waiting[next] as Waiting;
         if (turn > this.#turns) break;
-        const now = this.#now();
-        if (request.isGone) this.#pressedUntil = now + calmMs;
-        else {
+        const now = this.#timer.now();
+        request.ended();
+        if (request.isGone) {
+          this.#pressedUntil = now + calmMs;
+          this.#overload?.callerLeft();
+        } else {
           this.#count(waiting.length - next);
-          this.#overload?.waited(now - since);
+          this.#overload?.waited(now - since, arrival);
           scope.runInAsyncScope(this.#timed, this, run, now);
         }
       }
       if (this.#spentMs >= turnMs && next < waiting.length)
-        this.#pressedUntil = this.#now() + calmMs;
+        this.#pressedUntil = this.#timer.now() + calmMs;
     } finally {
       // Requests that arrived meanwhile come after them.
       this.#waiting = waiting.slice(next).concat(this.#waiting);
       this.#count(this.#waiting.length);
       if (this.#waiting.length > 0) this.#turn();
-      else this.#overload?.waited(0);
+      else this.#overload?.waited(0, 0);
     }
   }
 

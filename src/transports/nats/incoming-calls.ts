@@ -19,7 +19,7 @@ import {
 import { type Envelope, isEnvelope } from "../../protocol/parse.ts";
 import { errorText, idText } from "../../protocol/serialize.ts";
 import type { Service } from "../../protocol/service.ts";
-import { Caller } from "./callers.ts";
+import { Caller, KnownCallers } from "./callers.ts";
 import type { Msg } from "./client-library.ts";
 import {
   hasReadableHeaders,
@@ -30,7 +30,6 @@ import {
   unreadableHeaders,
 } from "./headers.ts";
 import { IncomingCall } from "./incoming-call.ts";
-import { KnownCallers } from "./known-callers.ts";
 import type { Mailbox } from "./mailbox.ts";
 import { controlSubjectOf, isFromAnotherAccount, senderOf, wrongSubject } from "./subjects.ts";
 
@@ -43,7 +42,7 @@ function entriesOf(payload: unknown): readonly unknown[] {
   return Array.isArray(payload) ? payload : [payload];
 }
 
-/** The calls of others that run here. */
+/** The calls of peers that run here. */
 export class IncomingCalls {
   readonly callers = new BriefMap<string, Caller>();
   readonly known: KnownCallers = new KnownCallers();

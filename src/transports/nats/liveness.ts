@@ -52,7 +52,7 @@ const callerSilent: ErrorObject = {
  *   the caller first sends `$/hello`, and probes only if a worker answers that.
  * - The worker sends `$/ping` to the caller, with the calls that it runs. The caller answers `$/unwanted` with those that it no longer
  *   waits for, since a cancel can be lost. If NATS reports no subscriber, the caller is gone. To a caller that has not yet shown that it
- *   exists, it lists a call that nobody made.
+ *   exists, it lists a call that was never made.
  * - Callers that are not callwire's, or are in another account, do not answer `$/ping`. Their streams end when NATS reports that no client
  *   receives an item or a `$/held`, or, between accounts, where NATS does not, after `callerSilenceMs` without a sign.
  * - When a node of the cluster is lost, the calls that were open are probed every 0.8 s, because the call or its reply may have been lost.

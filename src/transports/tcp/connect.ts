@@ -6,6 +6,7 @@ import type { HeartbeatOptions } from "../../connection/heartbeat.ts";
 import { StreamChannel } from "../../connection/stream-channel.ts";
 import { type FramingChoice, framingOf } from "../../framing/framing-choice.ts";
 import { systemClock } from "../../protocol/clock.ts";
+import { defaultConnectTimeoutMs } from "../../protocol/defaults.ts";
 import { WireError } from "../../protocol/errors.ts";
 import { limitsFrom } from "../../protocol/limits.ts";
 import { closeWhenDead } from "./idle.ts";
@@ -74,7 +75,14 @@ export function mustHaveOneTarget({ path, port }: Pick<ConnectOptions, "path" | 
 }
 
 function connected(options: ConnectOptions): Promise<Socket> {
-  const { path, host = "127.0.0.1", port, tls, signal, connectTimeoutMs = 10_000 } = options;
+  const {
+    path,
+    host = "127.0.0.1",
+    port,
+    tls,
+    signal,
+    connectTimeoutMs = defaultConnectTimeoutMs,
+  } = options;
   const where = path === undefined ? { host, port: port as number } : { path };
   const name =
     path ?? `${tls ? "tls" : "tcp"}://${host.includes(":") ? `[${host}]` : host}:${port}`;

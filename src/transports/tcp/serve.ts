@@ -1,4 +1,5 @@
 /// <reference lib="esnext.disposable" preserve="true" />
+
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
 import { createServer as createTlsServer, type TlsOptions } from "node:tls";
 import { Connection } from "../../connection/connection.ts";
@@ -6,6 +7,7 @@ import type { Verdict } from "../../connection/connection-admission.ts";
 import { StreamChannel } from "../../connection/stream-channel.ts";
 import type { Framing } from "../../framing/framing.ts";
 import { type FramingChoice, framingOf } from "../../framing/framing-choice.ts";
+import { defaultWriteTimeoutMs } from "../../protocol/defaults.ts";
 import { serverBusy } from "../../protocol/errors.ts";
 import { limitOf } from "../../protocol/limits.ts";
 import type { Log } from "../../protocol/log.ts";
@@ -97,7 +99,7 @@ export class SocketServer implements AsyncDisposable {
   constructor(service: Service, options: ServeSocketOptions) {
     const { path, port, tls, writeTimeoutMs } = options;
     // As in Node, 0 means no limit.
-    if (writeTimeoutMs !== 0) limitOf("writeTimeoutMs", writeTimeoutMs, 10_000);
+    if (writeTimeoutMs !== 0) limitOf("writeTimeoutMs", writeTimeoutMs, defaultWriteTimeoutMs);
     if ((path === undefined) === (port === undefined)) {
       throw new TypeError("serveSocket needs either a port or a path");
     }

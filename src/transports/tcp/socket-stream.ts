@@ -1,6 +1,7 @@
 import type { Socket } from "node:net";
 import type { ByteStream } from "../../connection/stream-channel.ts";
 import { longestDelayMs } from "../../protocol/clock.ts";
+import { defaultWriteTimeoutMs } from "../../protocol/defaults.ts";
 import type { WireBuffers } from "../../protocol/memory-bounds.ts";
 import { NodeByteStream } from "../../streams/node-stream.ts";
 import { countUnsent } from "../../streams/unsent-bytes.ts";
@@ -20,7 +21,7 @@ export interface SocketStreamOptions {
 
 /** A connected socket as a stream of bytes. */
 export function socketStream(socket: Socket, options: SocketStreamOptions = {}): ByteStream {
-  const { writeTimeoutMs = 10_000, buffers } = options;
+  const { writeTimeoutMs = defaultWriteTimeoutMs, buffers } = options;
   // Messages of one turn leave in one write, so Nagle's algorithm would only delay them.
   socket.setNoDelay(true);
   socket.setKeepAlive(true, keepAliveMs);

@@ -1,4 +1,5 @@
 import { Connection } from "../../connection/connection.ts";
+import { defaultWriteTimeoutMs } from "../../protocol/defaults.ts";
 import { HostCheck } from "../../protocol/host-check.ts";
 import { limitOf } from "../../protocol/limits.ts";
 import type { MaybePromise } from "../../protocol/message.ts";
@@ -64,7 +65,7 @@ export interface WsHandlerOptions extends AdmissionOptions<Request> {
  */
 export function wsHandler(service: Service, options: WsHandlerOptions = {}): WsHooks {
   const maxConnections = mostConnections(options);
-  const writeTimeoutMs = limitOf("writeTimeoutMs", options.writeTimeoutMs, 10_000);
+  const writeTimeoutMs = limitOf("writeTimeoutMs", options.writeTimeoutMs, defaultWriteTimeoutMs);
   const channels = new WeakMap<WsPeer, SocketChannel>();
   const connections = new OpenConnections(service);
   const access = new HostCheck(service, options);

@@ -4,6 +4,7 @@ import type { HeartbeatOptions } from "../../connection/heartbeat.ts";
 import { type Open, type ReconnectOptions, reconnecting } from "../../connection/reconnect.ts";
 import { LateError, systemClock, withTimeout } from "../../protocol/clock.ts";
 import type { CredentialSource } from "../../protocol/credentials.ts";
+import { defaultConnectTimeoutMs } from "../../protocol/defaults.ts";
 import { WireError } from "../../protocol/errors.ts";
 import { type Limits, limitsFrom } from "../../protocol/limits.ts";
 import type { Link } from "../../protocol/link.ts";
@@ -12,7 +13,6 @@ import type { MaybePromise } from "../../protocol/message.ts";
 import type { SealMaker } from "../../protocol/seal.ts";
 import type { Service } from "../../protocol/service.ts";
 import type { Tap } from "../../protocol/tap.ts";
-import { absoluteAddress, wrongAddress } from "../../protocol/url.ts";
 
 /** A value, or a function that returns it for each connection, such as one with a fresh token. */
 export type PerConnection<T> = T | (() => MaybePromise<T>);
@@ -59,20 +59,6 @@ export interface WebSocketLinkOptions extends WebSocketConnectOptions {
   readonly reconnect?: boolean | ReconnectOptions;
 }
 
-export const defaultConnectTimeoutMs = 10_000;
-
-/** A `ws:` or `wss:` URL; accepts `http:` and `https:`, and relative ones if there is a page or a base. */
-export function webSocketUrl(address: string | URL, base?: string | URL): URL {
-  const whole = absoluteAddress(address, base);
-  const url = URL.canParse(whole) ? new URL(whole) : undefined;
-  if (url?.protocol === "http:") url.protocol = "ws:";
-  else if (url?.protocol === "https:") url.protocol = "wss:";
-  if (url === undefined || !/^wss?:$/.test(url.protocol)) {
-    throw wrongAddress("ws://host/path or wss://host/path", address);
-  }
-  return url;
-}
-
 /** What the upgrade request shows the server. */
 export interface UpgradeRequest {
   readonly headers: Readonly<Record<string, string>> | undefined;
@@ -117,17 +103,4 @@ export function reconnectingWith(
 
 export function clientLimits(options: WebSocketConnectOptions): Limits {
   return limitsFrom({ ...options.service?.limits, ...options.limits });
-}
-
-/** Leaves out query and user of the URL, which may hold a secret. */
-export function connectionFailed(
-  url: URL,
-  sentence: string,
-  options: { cause?: unknown; status?: number } = {},
-): WireError {
-  return new WireError(
-    "CONNECTION_FAILED",
-    `${url.protocol}//${url.host}${url.pathname} ${sentence}`,
-    options,
-  );
 }

@@ -1,20 +1,9 @@
-import { Connection } from "../../connection/connection.ts";
-import { systemClock } from "../../protocol/clock.ts";
-import { WireError } from "../../protocol/errors.ts";
+import type { Connection } from "../../connection/connection.ts";
+import { DeferredLink } from "../../connection/deferred-link.ts";
 import type { Link } from "../../protocol/link.ts";
 import { isRelative } from "../../protocol/url.ts";
-import {
-  clientLimits,
-  connectionFailed,
-  defaultConnectTimeoutMs,
-  reconnectingWith,
-  type UpgradeRequest,
-  upgradeRequest,
-  type WebSocketConnectOptions,
-  type WebSocketLinkOptions,
-  webSocketUrl,
-} from "./link-options.ts";
-import { SocketChannel } from "./socket-channel.ts";
+import { connectionFailed, webSocketUrl } from "./address.ts";
+import type { WebSocketConnectOptions, WebSocketLinkOptions } from "./link-options.ts";
 
 /**
  * Resolves when the connection is open. Browsers do not say why connecting failed, and cannot ping, so only the
@@ -34,43 +23,7 @@ export async function connectWebSocket(
   options: WebSocketConnectOptions = {},
 ): Promise<Connection> {
   const url = webSocketUrl(address, options.baseUrl);
-  const { connectTimeoutMs = defaultConnectTimeoutMs, clock = systemClock, signal } = options;
-  const limits = clientLimits(options);
-  const request = await upgradeRequest(options);
-  signal?.throwIfAborted();
-  const socket = openSocket(url, request);
-  // The default is a Blob, whose content cannot be read synchronously.
-  socket.binaryType = "arraybuffer";
-  return new Promise((resolve, reject) => {
-    const fail = (error: unknown): void => {
-      settled();
-      reject(error);
-      socket.close();
-    };
-    const abort = (): void => fail(signal?.reason);
-    const timer = clock.after(connectTimeoutMs, () =>
-      fail(connectionFailed(url, `did not answer within ${connectTimeoutMs} ms`)),
-    );
-    const settled = (): void => {
-      timer.cancel();
-      signal?.removeEventListener("abort", abort);
-    };
-    const channel = new SocketChannel(socket, limits, { clock });
-    signal?.addEventListener("abort", abort, { once: true });
-    socket.onopen = () => {
-      settled();
-      const transport = { kind: "websocket", headers: {}, remoteAddress: undefined };
-      const { service, log, seal, tap } = options;
-      const own = options.wrapChannel?.(channel) ?? channel;
-      resolve(new Connection(own, { service, transport, limits, log, seal, tap }));
-    };
-    socket.onmessage = ({ data }) => channel.receive(data);
-    socket.onclose = ({ code, reason }) => {
-      settled();
-      channel.closed(code, reason);
-      reject(connectionFailed(url, `could not be connected to (${code})`));
-    };
-  });
+  return (await load(url)).openNative(url, options);
 }
 
 /**
@@ -86,28 +39,15 @@ export async function connectWebSocket(
  */
 export function webSocketLink(address: string | URL, options: WebSocketLinkOptions = {}): Link {
   if (!isRelative(address)) webSocketUrl(address, options.baseUrl);
-  return reconnectingWith((own) => connectWebSocket(address, own), options);
+  return new DeferredLink(async () => {
+    const url = webSocketUrl(address, options.baseUrl);
+    return (await load(url)).nativeLink(url, options);
+  });
 }
 
-function openSocket(url: URL, request: UpgradeRequest): WebSocket {
-  const protocols = [...request.protocols];
-  const { headers } = request;
-  if (headers === undefined) {
-    try {
-      return new WebSocket(url, protocols);
-    } catch (error) {
-      throw connectionFailed(url, "cannot be connected to", { cause: error });
-    }
-  }
-  try {
-    // Deno and Bun accept an object here; others take it for the name of a subprotocol and throw.
-    return new WebSocket(url, { headers, protocols } as unknown as string[]);
-  } catch (error) {
-    throw headersUnsupported(error);
-  }
-}
-
-function headersUnsupported(cause: unknown): WireError {
-  const sentence = "the WebSocket of this platform cannot send headers";
-  return new WireError("UNSUPPORTED", sentence, { cause });
+/** Most code of a link is loaded when it connects, so that a page starts without it. */
+function load(url: URL): Promise<typeof import("./native-connection.ts")> {
+  return import("./native-connection.ts").catch((cause: unknown) => {
+    throw connectionFailed(url, "was not called: code of callwire could not be loaded", { cause });
+  });
 }

@@ -53,6 +53,7 @@ export class NodeChannel implements Channel {
   readonly #queue: SendQueue;
   readonly #heartbeat: Heartbeat;
   readonly #frames = new IncomingFrames();
+  readonly holds: boolean;
   readonly #holdAbove: number;
   readonly #writeTimeoutMs: number | undefined;
   readonly #buffers: WireBuffers | undefined;
@@ -80,6 +81,7 @@ export class NodeChannel implements Channel {
 
   constructor(ws: ClosingSocket, socket: Socket, options: NodeChannelOptions) {
     this.#holdAbove = options.holdAboveBytes ?? Number.POSITIVE_INFINITY;
+    this.holds = options.holdAboveBytes !== undefined;
     // Node's own timeout knows whether any of the waiting bytes has left, and only sockets have it.
     this.#writeTimeoutMs = socket.setTimeout === undefined ? undefined : options.writeTimeoutMs;
     this.#buffers = options.buffers;
@@ -106,10 +108,6 @@ export class NodeChannel implements Channel {
 
   get arrivingBytes(): number {
     return this.#frames.messageBytes;
-  }
-
-  get holds(): boolean {
-    return this.#holdAbove !== Number.POSITIVE_INFINITY;
   }
 
   listen(listener: ChannelListener): void {
@@ -174,7 +172,7 @@ export class NodeChannel implements Channel {
 
   #receive(data: Buffer, isBinary: boolean): void {
     if (this.#closing || this.#ended) return;
-    this.#heartbeat.heard();
+    this.#heartbeat.heard = true;
     const text = isBinary ? undefined : data.toString();
     if (this.#held.length === 0 && this.#hasRoom) this.#take(text);
     else {
@@ -209,7 +207,7 @@ export class NodeChannel implements Channel {
     if (stop === this.#stopped || this.#ended) return;
     this.#stopped = stop;
     // While nothing is read, no pong can arrive; the write timeout decides.
-    this.#heartbeat.heard();
+    this.#heartbeat.heard = true;
     if (stop) this.#ws.pause();
     else this.#ws.resume();
   }
@@ -269,7 +267,7 @@ export class NodeChannel implements Channel {
 
   #ping(): void {
     if (this.#stopped && (this.#paused || this.#writeTimeoutMs !== undefined)) {
-      this.#heartbeat.heard();
+      this.#heartbeat.heard = true;
       return;
     }
     this.#expectedPong = randomBytes(8);
@@ -281,7 +279,7 @@ export class NodeChannel implements Channel {
     // Otherwise a message could stay incomplete forever.
     if (this.#frames.messageOpen || !this.#expectedPong?.equals(data)) return;
     this.#expectedPong = undefined;
-    this.#heartbeat.heard();
+    this.#heartbeat.heard = true;
   }
 
   #giveUp(): void {
@@ -301,7 +299,7 @@ export class NodeChannel implements Channel {
     this.#end(this.#failure);
   }
 
-  /** Closes without a handshake, which nobody would answer. */
+  /** Closes without a handshake, which the peer would not answer. */
   #cut(sentence: string): void {
     this.#failure ??= new WireError("CONNECTION_LOST", sentence);
     this.#ws.terminate();

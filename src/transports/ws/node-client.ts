@@ -3,18 +3,17 @@ import type { ConnectionOptions as TlsOptions } from "node:tls";
 import { Connection } from "../../connection/connection.ts";
 import { maxIncomingBytes } from "../../connection/connection-options.ts";
 import { longestDelayMs } from "../../protocol/clock.ts";
+import { defaultConnectTimeoutMs } from "../../protocol/defaults.ts";
 import type { Link } from "../../protocol/link.ts";
 import { isRelative } from "../../protocol/url.ts";
+import { connectionFailed, webSocketUrl } from "./address.ts";
 import {
   clientLimits,
-  connectionFailed,
-  defaultConnectTimeoutMs,
   reconnectingWith,
   type UpgradeRequest,
   upgradeRequest,
   type WebSocketConnectOptions,
   type WebSocketLinkOptions,
-  webSocketUrl,
 } from "./link-options.ts";
 import { ClosingSocket, NodeChannel } from "./node-channel.ts";
 import { receiverSettings } from "./receiver-settings.ts";

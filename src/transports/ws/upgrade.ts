@@ -3,6 +3,7 @@ import type { Duplex } from "node:stream";
 import { WebSocketServer } from "ws";
 import { Connection } from "../../connection/connection.ts";
 import type { HeartbeatOptions } from "../../connection/heartbeat.ts";
+import { defaultWriteTimeoutMs } from "../../protocol/defaults.ts";
 import { HostCheck } from "../../protocol/host-check.ts";
 import { limitOf } from "../../protocol/limits.ts";
 import type { Principal, Transport } from "../../protocol/origin.ts";
@@ -58,7 +59,7 @@ export function wsUpgrade(service: Service, options: WsUpgradeOptions = {}): Upg
     throw new TypeError(`"path" must begin with a slash, not "${path}"`);
   }
   const counts = new ConnectionCounts(options);
-  const writeTimeoutMs = limitOf("writeTimeoutMs", options.writeTimeoutMs, 10_000);
+  const writeTimeoutMs = limitOf("writeTimeoutMs", options.writeTimeoutMs, defaultWriteTimeoutMs);
   const connections = new OpenConnections(service);
   const access = new HostCheck(service, options);
   const sockets = new WebSocketServer({

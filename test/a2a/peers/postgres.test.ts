@@ -1,17 +1,13 @@
-import { spawn } from "node:child_process";
-import { once } from "node:events";
-import { createInterface } from "node:readline";
-import { systemClock } from "callwire";
-import { a2aClient, type StreamResponse, type TaskRecord } from "callwire/a2a";
-import { PostgresTaskStore } from "callwire/a2a/postgres";
+import { a2aClient, type StreamResponse } from "callwire/a2a";
+import { PostgresWorkStore } from "callwire/work/postgres";
 import pg from "pg";
-import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
-import { root } from "../../entries.ts";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { describeWith } from "../../services.ts";
+import { recordOf, sharedStoreContract, storeContract } from "../../work/store-contract.ts";
 import { gate, says, serveAgent } from "../served-agent.ts";
 import { type PostgresServer, startPostgres } from "./postgres-server.ts";
 
-describeWith(["postgresql"], "tasks in PostgreSQL", () => {
+describeWith(["a2a peers", "postgresql"], "tasks in PostgreSQL", () => {
   let server: PostgresServer;
   let pool: pg.Pool;
 
@@ -20,7 +16,7 @@ describeWith(["postgresql"], "tasks in PostgreSQL", () => {
     pool = new pg.Pool(server.config);
     // A connection that is still closing when the server stops.
     pool.on("error", () => {});
-    await new PostgresTaskStore(pool).prepare();
+    await new PostgresWorkStore(pool).prepare();
   });
 
   afterAll(async () => {
@@ -32,7 +28,7 @@ describeWith(["postgresql"], "tasks in PostgreSQL", () => {
     const [step, end] = [gate(), gate()];
     const aborted = gate();
     const one = await serveAgent({
-      store: new PostgresTaskStore(pool),
+      store: new PostgresWorkStore(pool),
       async *execute({ text }, { signal }) {
         signal.addEventListener("abort", () => aborted.open());
         yield "one ";
@@ -42,7 +38,7 @@ describeWith(["postgresql"], "tasks in PostgreSQL", () => {
         yield text;
       },
     });
-    const other = await serveAgent({ store: new PostgresTaskStore(pool), execute: () => "other" });
+    const other = await serveAgent({ store: new PostgresWorkStore(pool), execute: () => "other" });
     const params = {
       ...says("three", { contextId: "fleet" }),
       configuration: { returnImmediately: true },
@@ -65,84 +61,26 @@ describeWith(["postgresql"], "tasks in PostgreSQL", () => {
     expect((await one.ask("GetTask", { id })).result.status.state).toBe("TASK_STATE_CANCELED");
   });
 
-  test("survive a process that is killed, and fail once it has been silent for too long", async () => {
-    const child = spawn(
-      process.execPath,
-      [
-        "--import",
-        `${root}examples/typescript.mjs`,
-        `${root}test/a2a/peers/postgres-agent.ts`,
-        JSON.stringify(server.config),
-      ],
-      { stdio: ["ignore", "pipe", "inherit"] },
-    );
-    onTestFinished(() => void child.kill("SIGKILL"));
-    const [port] = (await once(createInterface(child.stdout), "line")) as [string];
-    const agent = await a2aClient(`http://127.0.0.1:${port}`);
-    const events = agent.stream("go");
-    const first = (await events.next()).value as { task: { id: string } };
-    expect((await events.next()).value).toHaveProperty("statusUpdate");
-    expect((await events.next()).value).toHaveProperty("artifactUpdate");
-    child.kill("SIGKILL");
-    await once(child, "exit");
-    const { id } = first.task;
-    const execute = () => "other";
-    const now = await serveAgent({ store: new PostgresTaskStore(pool), execute });
-    const working = (await now.ask("GetTask", { id })).result;
-    expect([working.status.state, working.artifacts[0].parts]).toEqual([
-      "TASK_STATE_WORKING",
-      [{ text: "begun" }],
-    ]);
-    const later = { ...systemClock, now: () => Date.now() + 60_000 };
-    const successor = await serveAgent({
-      store: new PostgresTaskStore(pool),
-      clock: later,
-      execute,
-    });
-    const failed = (await successor.ask("GetTask", { id })).result;
-    expect(failed.status.state).toBe("TASK_STATE_FAILED");
-    expect(failed.status.message.parts[0].text).toMatch(/has stopped/);
-    expect((await now.ask("GetTask", { id })).result.status.state).toBe("TASK_STATE_FAILED");
-  });
-
-  test("are not overwritten by a process that has an older version", async () => {
-    const store = new PostgresTaskStore(pool);
-    const record = (version: number): TaskRecord => ({
-      task: { id: "raced", contextId: "c", status: { state: "TASK_STATE_WORKING" } },
-      owner: "me",
-      version,
-      changedAt: 1,
-      push: [],
-      characters: 10,
-    });
-    expect(await store.save(record(1))).toBe(true);
-    expect(await store.save(record(1))).toBe(false);
-    const saves = await Promise.all(Array.from({ length: 10 }, () => store.save(record(2))));
-    expect(saves.filter((won) => won)).toHaveLength(1);
-    expect(await store.save(record(4))).toBe(false);
-    expect((await store.load("raced"))?.version).toBe(2);
-  });
-
-  test("are listed in the order of their last change, page by page", async () => {
-    const store = new PostgresTaskStore(pool, { table: "listed" });
+  let tables = 0;
+  const emptyStore = async () => {
+    const store = new PostgresWorkStore(pool, { table: `work_${++tables}` });
     await store.prepare();
-    for (const [i, id] of ["b", "a", "c", "d"].entries()) {
-      const task = { id, contextId: "x", status: { state: "TASK_STATE_COMPLETED" as const } };
-      await store.save({
-        task,
-        owner: "me",
-        version: 1,
-        changedAt: i < 2 ? 5 : i,
-        push: [],
-        characters: 1,
-      });
-    }
-    const first = await store.list({ owner: "me", limit: 3 });
-    expect([first.total, first.records.map(({ task }) => task.id)]).toEqual([4, ["a", "b", "d"]]);
-    const rest = await store.list({ owner: "me", limit: 3, after: { changedAt: 3, id: "d" } });
-    expect(rest.records.map(({ task }) => task.id)).toEqual(["c"]);
-    expect((await store.list({ owner: "you", limit: 3 })).total).toBe(0);
-    expect(() => new PostgresTaskStore(pool, { table: "x; DROP TABLE y" })).toThrow(
+    return store;
+  };
+  storeContract(emptyStore);
+  sharedStoreContract(emptyStore);
+
+  test("are not found when their time is up, and removed when others are added", async () => {
+    const store = await emptyStore();
+    await store.save(recordOf("old", { ttlMs: 1 }));
+    await expect.poll(() => store.load("old")).toBeUndefined();
+    await store.save(recordOf("new"));
+    const { rows } = await pool.query(`SELECT id FROM work_${tables}`);
+    expect(rows).toEqual([{ id: "new" }]);
+  });
+
+  test("cannot be in a table whose name is SQL", () => {
+    expect(() => new PostgresWorkStore(pool, { table: "x; DROP TABLE y" })).toThrow(
       /table must be a name/,
     );
   });

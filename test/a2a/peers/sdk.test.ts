@@ -17,6 +17,7 @@ import { a2aClient } from "callwire/a2a";
 import express from "express";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { tckExecute } from "../../../examples/a2a-tck/agent.ts";
+import { describeWith } from "../../services.ts";
 import { all, serveAgent } from "../served-agent.ts";
 
 const request = (messageId: string) =>
@@ -24,7 +25,7 @@ const request = (messageId: string) =>
     message: { messageId, role: "ROLE_USER", parts: [{ text: "hi" }] },
   });
 
-describe("the client of the SDK", () => {
+describeWith(["a2a peers"], "the client of the SDK", () => {
   test("discovers an agent, calls it and streams from it", async () => {
     const { base } = await serveAgent({ execute: tckExecute(0) });
     const client = await new ClientFactory().createFromUrl(base);
@@ -56,100 +57,102 @@ describe("the client of the SDK", () => {
   });
 });
 
-describe.each(["1.0", "0.3"])("our client of an agent of the SDK in %s", (version) => {
-  const executor: AgentExecutor = {
-    async execute({ userMessage, taskId, contextId }, bus) {
-      const parts = [{ text: "from the SDK" }];
-      if (userMessage.messageId.startsWith("direct")) {
+describeWith(["a2a peers"], "our client of an agent of the SDK", () => {
+  describe.each(["1.0", "0.3"])("in %s", (version) => {
+    const executor: AgentExecutor = {
+      async execute({ userMessage, taskId, contextId }, bus) {
+        const parts = [{ text: "from the SDK" }];
+        if (userMessage.messageId.startsWith("direct")) {
+          bus.publish({
+            kind: "message",
+            data: Message.fromJSON({ messageId: "reply", role: "ROLE_AGENT", parts, contextId }),
+          });
+          bus.finished();
+          return;
+        }
+        const ids = { taskId, contextId };
+        const status = (state: string) => ({ state, timestamp: new Date().toISOString() });
+        const task = { id: taskId, contextId, status: status("TASK_STATE_SUBMITTED") };
+        bus.publish({ kind: "task", data: Task.fromJSON(task) });
         bus.publish({
-          kind: "message",
-          data: Message.fromJSON({ messageId: "reply", role: "ROLE_AGENT", parts, contextId }),
+          kind: "artifactUpdate",
+          data: TaskArtifactUpdateEvent.fromJSON({
+            ...ids,
+            artifact: { artifactId: "a", parts },
+            lastChunk: true,
+          }),
+        });
+        bus.publish({
+          kind: "statusUpdate",
+          data: TaskStatusUpdateEvent.fromJSON({ ...ids, status: status("TASK_STATE_COMPLETED") }),
         });
         bus.finished();
-        return;
-      }
-      const ids = { taskId, contextId };
-      const status = (state: string) => ({ state, timestamp: new Date().toISOString() });
-      const task = { id: taskId, contextId, status: status("TASK_STATE_SUBMITTED") };
-      bus.publish({ kind: "task", data: Task.fromJSON(task) });
-      bus.publish({
-        kind: "artifactUpdate",
-        data: TaskArtifactUpdateEvent.fromJSON({
-          ...ids,
-          artifact: { artifactId: "a", parts },
-          lastChunk: true,
-        }),
-      });
-      bus.publish({
-        kind: "statusUpdate",
-        data: TaskStatusUpdateEvent.fromJSON({ ...ids, status: status("TASK_STATE_COMPLETED") }),
-      });
-      bus.finished();
-    },
-    async cancelTask() {},
-  };
-
-  async function sdkAgent(): Promise<string> {
-    const app = express();
-    const http = createHttpServer(app);
-    await new Promise<void>((resolve) => http.listen(0, "127.0.0.1", resolve));
-    onTestFinished(() => {
-      http.closeAllConnections();
-      http.close();
-    });
-    const base = `http://127.0.0.1:${(http.address() as AddressInfo).port}`;
-    const card = AgentCard.fromJSON({
-      name: "SDK",
-      description: "An agent of the SDK",
-      version: "1",
-      supportedInterfaces: [
-        { url: `${base}/sdk`, protocolBinding: "JSONRPC", protocolVersion: version },
-      ],
-      capabilities: { streaming: true },
-      defaultInputModes: ["text/plain"],
-      defaultOutputModes: ["text/plain"],
-      skills: [{ id: "s", name: "s", description: "s", tags: ["s"] }],
-    });
-    const requestHandler = new DefaultRequestHandler(card, new InMemoryTaskStore(), executor);
-    const userBuilder = UserBuilder.noAuthentication;
-    app.use(
-      "/.well-known/agent-card.json",
-      agentCardHandler({ agentCardProvider: requestHandler }),
-    );
-    app.use(
-      "/sdk",
-      jsonRpcHandler({ requestHandler, userBuilder, legacyCompat: { enabled: true } }),
-    );
-    return base;
-  }
-
-  test("sends, streams, and asks about tasks", async () => {
-    const agent = await a2aClient(await sdkAgent());
-    expect(agent.card.name).toBe("SDK");
-    const direct = await agent.send({
-      messageId: "direct-1",
-      role: "ROLE_USER",
-      parts: [{ text: "x" }],
-    });
-    expect(direct).toMatchObject({
-      message: { role: "ROLE_AGENT", parts: [{ text: "from the SDK" }] },
-    });
-    const sent = await agent.send("work");
-    expect(sent).toMatchObject({
-      task: {
-        status: { state: "TASK_STATE_COMPLETED" },
-        artifacts: [{ parts: [{ text: "from the SDK" }] }],
       },
+      async cancelTask() {},
+    };
+
+    async function sdkAgent(): Promise<string> {
+      const app = express();
+      const http = createHttpServer(app);
+      await new Promise<void>((resolve) => http.listen(0, "127.0.0.1", resolve));
+      onTestFinished(() => {
+        http.closeAllConnections();
+        http.close();
+      });
+      const base = `http://127.0.0.1:${(http.address() as AddressInfo).port}`;
+      const card = AgentCard.fromJSON({
+        name: "SDK",
+        description: "An agent of the SDK",
+        version: "1",
+        supportedInterfaces: [
+          { url: `${base}/sdk`, protocolBinding: "JSONRPC", protocolVersion: version },
+        ],
+        capabilities: { streaming: true },
+        defaultInputModes: ["text/plain"],
+        defaultOutputModes: ["text/plain"],
+        skills: [{ id: "s", name: "s", description: "s", tags: ["s"] }],
+      });
+      const requestHandler = new DefaultRequestHandler(card, new InMemoryTaskStore(), executor);
+      const userBuilder = UserBuilder.noAuthentication;
+      app.use(
+        "/.well-known/agent-card.json",
+        agentCardHandler({ agentCardProvider: requestHandler }),
+      );
+      app.use(
+        "/sdk",
+        jsonRpcHandler({ requestHandler, userBuilder, legacyCompat: { enabled: true } }),
+      );
+      return base;
+    }
+
+    test("sends, streams, and asks about tasks", async () => {
+      const agent = await a2aClient(await sdkAgent());
+      expect(agent.card.name).toBe("SDK");
+      const direct = await agent.send({
+        messageId: "direct-1",
+        role: "ROLE_USER",
+        parts: [{ text: "x" }],
+      });
+      expect(direct).toMatchObject({
+        message: { role: "ROLE_AGENT", parts: [{ text: "from the SDK" }] },
+      });
+      const sent = await agent.send("work");
+      expect(sent).toMatchObject({
+        task: {
+          status: { state: "TASK_STATE_COMPLETED" },
+          artifacts: [{ parts: [{ text: "from the SDK" }] }],
+        },
+      });
+      const events = await all(agent.stream("work"));
+      expect(events.map((event) => Object.keys(event)[0])).toEqual([
+        "task",
+        "artifactUpdate",
+        "statusUpdate",
+      ]);
+      const { id } = (events[0] as { task: { id: string } }).task;
+      expect((await agent.getTask(id)).status.state).toBe("TASK_STATE_COMPLETED");
+      await expect(agent.getTask("none")).rejects.toMatchObject({ code: -32001 });
+      await agent.close();
     });
-    const events = await all(agent.stream("work"));
-    expect(events.map((event) => Object.keys(event)[0])).toEqual([
-      "task",
-      "artifactUpdate",
-      "statusUpdate",
-    ]);
-    const { id } = (events[0] as { task: { id: string } }).task;
-    expect((await agent.getTask(id)).status.state).toBe("TASK_STATE_COMPLETED");
-    await expect(agent.getTask("none")).rejects.toMatchObject({ code: -32001 });
-    await agent.close();
   });
 });

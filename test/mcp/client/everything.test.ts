@@ -22,7 +22,7 @@ beforeAll(async () => {
   const mounts = mcpMounts(everything, { httpSsePath: "/sse" });
   http = await serveHttp(createServer({}), { port: 0, mounts });
   url = new URL("/mcp", http.url);
-}, 60_000);
+});
 
 afterAll(() => http.close());
 
@@ -67,7 +67,7 @@ describe.each([
       roots: [{ uri: "file:///tmp" }],
     });
     await client.connect();
-  }, 30_000);
+  });
 
   afterAll(() => client.close());
 
@@ -103,7 +103,7 @@ describe.each([
     });
   });
 
-  test("progress and log messages are heard", async () => {
+  test("progress and log messages are received", async () => {
     const heard: number[] = [];
     await client.callTool(
       "test_tool_with_progress",
@@ -155,7 +155,7 @@ describe.each([
     });
   });
 
-  test("changes are heard until the subscription is closed", async () => {
+  test("changes are received until the subscription is closed", async () => {
     const heard: string[] = [];
     let tell: () => void = () => {};
     const changed = new Promise<void>((resolve) => {

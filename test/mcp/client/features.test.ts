@@ -135,7 +135,7 @@ describe.each(["modern", "legacy"] as const)("%s", (era) => {
     await expect(task.result()).rejects.toThrow();
   });
 
-  test("a changed resource is told of, and what was kept of it is forgotten", async () => {
+  test("a changed resource is reported, and its cached result is dropped", async () => {
     const changes: Change[] = [];
     let tell: () => void = () => {};
     const told = new Promise<void>((resolve) => {

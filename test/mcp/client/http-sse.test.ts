@@ -34,7 +34,7 @@ test("a client is closed though the server takes nothing that is posted", async 
   await whileTimePasses(clock, 500, client.close());
 });
 
-test("a stream that names no endpoint is let go when nobody waits for it any more", async () => {
+test("a stream that names no endpoint is closed when no call waits for it", async () => {
   let gone: Promise<unknown> | undefined;
   await using server = await oldServer((response) => {
     gone = once(response, "close");
@@ -45,7 +45,7 @@ test("a stream that names no endpoint is let go when nobody waits for it any mor
   await gone;
 });
 
-test("a stream that ends is opened again for who only listens", async () => {
+test("a stream that ends is opened again for a client that only listens", async () => {
   const streams: ServerResponse[] = [];
   await using server = await oldServer(
     (response) => {

@@ -33,7 +33,7 @@ describe("the legacy era over HTTP", () => {
     });
   });
 
-  test("a stream that is cut again and again is not asked for at once, whatever the server says", async () => {
+  test("a stream that breaks repeatedly is not requested at once, whatever the server says", async () => {
     const delays: number[] = [];
     class HeardClock extends FakeClock {
       override after(delayMs: number, run: () => void) {
@@ -144,7 +144,7 @@ describe("the legacy era over HTTP", () => {
     expect(call?.message.params).not.toHaveProperty("task");
   });
 
-  test("a revision that nobody knows is refused", async () => {
+  test("an unknown revision is refused", async () => {
     await using server = await rawServer(legacy(() => {}, "2030-01-01"));
     await using client = mcpClient(mcpHttpLink(server.url), self);
     await expect(client.connect()).rejects.toThrow("2030-01-01");
@@ -299,7 +299,7 @@ describe("the modern era over HTTP", () => {
     await expect(client.callTool("add")).rejects.toThrow("sum must be number");
   });
 
-  test("a kind of result that nobody agreed on is an error", async () => {
+  test("an unknown kind of result is an error", async () => {
     await using server = await rawServer(
       modern((request, response) => result(response, request, { resultType: "strange" })),
     );

@@ -137,7 +137,7 @@ test("what a task came to is looked at like any result", async () => {
   expect(begun).toBeInstanceOf(McpTask);
 });
 
-test("a server of the legacy era is no exception", async () => {
+test("a server of the legacy era is not an exception", async () => {
   await expect(outcome(callTool, { content: [null] }, legacy)).rejects.toMatchObject({
     code: "BAD_REPLY",
     message: "the result of tools/call has no object at content[0]",
@@ -177,7 +177,7 @@ async function checkedBy(outputSchema: object): Promise<unknown> {
   return await client.callTool("x");
 }
 
-test("a schema of a server that would be checked for ever, or is none, holds up nobody", async () => {
+test("a schema that is invalid or endless to check does not block calls", async () => {
   const twice = (ref: string) => ({ anyOf: [{ $ref: ref }, { $ref: ref }] });
   const forms = Array.from({ length: 64 }, (_, i) => [`f${i}`, twice(`#/$defs/f${i + 1}`)]);
   const $defs = { ...Object.fromEntries(forms), f64: false };

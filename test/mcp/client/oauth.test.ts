@@ -140,7 +140,7 @@ describe("a client with a secret, led to an issuer that does not know it", () =>
   });
 });
 
-test("a server that nobody named may call itself by a path of its own, and renews tokens too", async () => {
+test("a server that was not configured may have its own issuer path, and renews tokens too", async () => {
   const server = await ownIssuer();
   const { origin } = server;
   server.answers.set("/.well-known/oauth-authorization-server", (_, response) =>
@@ -194,7 +194,7 @@ test("a token that was to be renewed in time is used up to its end while the ser
   expect(signIns).toHaveLength(1);
 });
 
-test("a server that has forgotten the client gets to know it anew", async () => {
+test("a server that has forgotten the client registers it again", async () => {
   const server = await ownIssuer();
   const { client, signIns } = clientOf(server);
   await ask(client);
@@ -334,7 +334,7 @@ test("a user whose token has all scopes that the client asks for does not sign i
   expect(signIns.map(({ searchParams }) => searchParams.get("scope"))).toEqual(["read"]);
 });
 
-test("an authorization server that never answers stops nobody for ever", async () => {
+test("an authorization server that never answers blocks no call forever", async () => {
   const server = await ownIssuer();
   const clock = new FakeClock();
   const { client, signIns } = clientOf(server, { clock });

@@ -106,7 +106,7 @@ class Steps implements Authorization {
   }
 }
 
-test("a better token is asked for before the error is told", async () => {
+test("a better token is requested before the error is reported", async () => {
   const authorization = new Steps("reader", "writer");
   await using client = clientWith({ authorization });
   const { content } = await client.callTool("write", { status: 403 });
@@ -158,7 +158,7 @@ test("a greeting that is refused is not repeated in the words of another era", a
   expect(server.seen).toHaveLength(1);
 });
 
-test("a session that is gone before it has begun is begun anew", async () => {
+test("a session that is lost before it has begun is started again", async () => {
   let forgotten = 0;
   const answer = legacy((request, response) => result(response, request, { tools: [] }));
   await using server = await rawServer((request, response) => {

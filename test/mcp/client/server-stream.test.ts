@@ -131,7 +131,7 @@ test("a subscription begins when the stream is open", async () => {
   expect(await upTo(1)).toEqual(["tools"]);
 });
 
-test("a stream that opens late is a gap for those who did not wait longer", async () => {
+test("a stream that opens late is a gap for callers that did not wait", async () => {
   await using scene = await subscribing();
   const { asked, clock, upTo, subscribed } = scene;
   const stream = await asked();
@@ -141,7 +141,7 @@ test("a stream that opens late is a gap for those who did not wait longer", asyn
   expect(await upTo(2)).toEqual(["gap", "tools"]);
 });
 
-test("a stream that is opened anew, without its place in the old one, is a gap", async () => {
+test("a stream that is opened again without resuming is a gap", async () => {
   await using scene = await subscribing();
   const { asked, open, clock, upTo, subscribed } = scene;
   const first = await open();
@@ -154,7 +154,7 @@ test("a stream that is opened anew, without its place in the old one, is a gap",
   expect(await upTo(2)).toEqual(["gap", "tools"]);
 });
 
-test("a stream that cannot be resumed is opened anew, and is a gap", async () => {
+test("a stream that cannot be resumed is opened again, and is a gap", async () => {
   await using scene = await subscribing();
   const { server, asked, open, clock, upTo, subscribed } = scene;
   const first = await open();
@@ -180,7 +180,7 @@ test("a server that is away for long is listened to when it is back", async () =
   expect(await upTo(2)).toEqual(["gap", "tools"]);
 });
 
-test("a session that is gone is begun anew for who only listens, however often it takes", async () => {
+test("a lost session is started again for a client that only listens, as often as needed", async () => {
   await using scene = await subscribing({ tools: true, uris: ["test://a"] });
   const { server, asked, open, refuseGreetings, clock, upTo, subscribed } = scene;
   const first = await open();
@@ -196,7 +196,7 @@ test("a session that is gone is begun anew for who only listens, however often i
   expect(await upTo(2)).toEqual(["gap", "tools"]);
 });
 
-test("a session that is gone before its stream was open is begun anew for who listens", async () => {
+test("a session that is lost before its stream was open is started again for a listener", async () => {
   await using scene = await subscribing();
   const { asked, open, clock, upTo, subscribed } = scene;
   (await asked()).destroy();
@@ -290,7 +290,7 @@ test("a subscription of the modern era is over with its client, also while it wa
   expect(await closed).toMatchObject({ code: "CLOSED" });
 });
 
-test("a session that is gone is left alone where nobody listens", async () => {
+test("a lost session is not started again without a listener", async () => {
   const { server, asked, open } = await serverWithStreams();
   await using _ = server;
   const clock = new FakeClock();
@@ -303,7 +303,7 @@ test("a session that is gone is left alone where nobody listens", async () => {
   expect(greetings).toHaveLength(1);
 });
 
-test("a server without such a stream holds nobody up", async () => {
+test("a server without such a stream delays nothing", async () => {
   await using server = await rawServer(
     legacy((request, response) => {
       if (request.verb === "GET") response.writeHead(405).end();
@@ -316,7 +316,7 @@ test("a server without such a stream holds nobody up", async () => {
   expect(server.seen.at(-1)?.message.method).toBe("resources/subscribe");
 });
 
-test("a listener that throws is told to the log, whatever it hears, and hears the rest", async () => {
+test("a listener that throws is logged, and gets later notifications", async () => {
   const { server, asked, open } = await serverWithStreams();
   await using _ = server;
   const clock = new FakeClock();

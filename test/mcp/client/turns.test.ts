@@ -174,7 +174,7 @@ test("what a running call waits for does not wait for it", async () => {
   await isStopped;
 });
 
-test("the stream of the server is asked for before the first call is sent", async () => {
+test("the stream of the server is requested before the first call is sent", async () => {
   // Some servers ask on that stream, and what they ask before it is there is lost.
   await using server = await rawServer(
     legacy((request, response) => {
@@ -193,7 +193,7 @@ test("the stream of the server is asked for before the first call is sent", asyn
   ]);
 });
 
-test("a call whose turn comes while a lost session is begun anew is sent in the new one", async () => {
+test("a call whose turn comes while a lost session is restarted is sent in the new one", async () => {
   const agents = mcpServer({ add: ({ a, b }: { a: number; b: number }) => a + b }, self);
   const mounts = mcpMounts(agents, { sessions: { max: 1 } });
   await using http = await serveHttp(createServer({}), { port: 0, mounts });

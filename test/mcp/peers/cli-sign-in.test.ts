@@ -23,7 +23,7 @@ describeWith(["mcp peers"], "callwire mcp, with oidc-provider", () => {
     server = await startGuardedServer(as.issuer);
     folder = await mkdtemp(join(tmpdir(), "callwire-sign-in-"));
     file = join(folder, "tokens.json");
-  }, 60_000);
+  });
 
   afterAll(async () => {
     await server.close();

@@ -16,68 +16,71 @@ describeWith(["mcp peers"], "OAuth with oidc-provider", () => {
     as = await parts.startSignInServer();
     server = await startGuardedServer(as.issuer);
     url = server.url;
-  }, 30_000);
+  });
 
   afterAll(async () => {
     await server.close();
     await as.close();
   });
 
-  describe.each(["modern", "legacy"] as const)("%s", (era) => {
-    let client: McpClient;
-    let signedIn = 0;
-    const kept = new Map<string, string>();
-    const made = (): McpClient =>
-      mcpClient(
-        mcpHttpLink(url, {
-          authorization: oauth({
-            redirectUrl: parts.redirectUrl,
-            clientName: "test",
-            authorize: (address) => {
-              signedIn++;
-              return parts.signIn(address);
-            },
-            store: kept,
+  // One user's session, in order: who has signed in is not asked again.
+  for (const era of ["modern", "legacy"] as const) {
+    describe(era, { shuffle: false }, () => {
+      let client: McpClient;
+      let signedIn = 0;
+      const kept = new Map<string, string>();
+      const made = (): McpClient =>
+        mcpClient(
+          mcpHttpLink(url, {
+            authorization: oauth({
+              redirectUrl: parts.redirectUrl,
+              clientName: "test",
+              authorize: (address) => {
+                signedIn++;
+                return parts.signIn(address);
+              },
+              store: kept,
+            }),
           }),
-        }),
-        { name: "test", version: "1.0.0", era },
-      );
+          { name: "test", version: "1.0.0", era },
+        );
 
-    beforeAll(() => {
-      client = made();
-    });
-    afterAll(() => client.close());
+      beforeAll(() => {
+        client = made();
+      });
+      afterAll(() => client.close());
 
-    test("the user signs in once, however many requests wait for it", async () => {
-      await client.connect();
-      const results = await Promise.all([1, 2, 3].map(() => client.callTool("who")));
-      for (const { content } of results) expect(content).toMatchObject([{ text: "ada" }]);
-      expect(signedIn).toBe(1);
-      expect(as.seen.filter((line) => line === "POST /reg").length).toBeGreaterThan(0);
-    });
+      test("the user signs in once, however many requests wait for it", async () => {
+        await client.connect();
+        const results = await Promise.all([1, 2, 3].map(() => client.callTool("who")));
+        for (const { content } of results) expect(content).toMatchObject([{ text: "ada" }]);
+        expect(signedIn).toBe(1);
+        expect(as.seen.filter((line) => line === "POST /reg").length).toBeGreaterThan(0);
+      });
 
-    test("a token that is refused is renewed without the user", async () => {
-      server.revoked.add(server.sent.at(-1) as string);
-      const { content } = await client.callTool("who");
-      expect(content).toMatchObject([{ text: "ada" }]);
-      expect(signedIn).toBe(1);
-    });
+      test("a token that is refused is renewed without the user", async () => {
+        server.revoked.add(server.sent.at(-1) as string);
+        const { content } = await client.callTool("who");
+        expect(content).toMatchObject([{ text: "ada" }]);
+        expect(signedIn).toBe(1);
+      });
 
-    test("what is kept serves the next process", async () => {
-      await using next = made();
-      const { content } = await next.callTool("who");
-      expect(content).toMatchObject([{ text: "ada" }]);
-      expect(signedIn).toBe(1);
-    });
+      test("what is kept serves the next process", async () => {
+        await using next = made();
+        const { content } = await next.callTool("who");
+        expect(content).toMatchObject([{ text: "ada" }]);
+        expect(signedIn).toBe(1);
+      });
 
-    test("a scope that is missing is asked for, beside those that there are", async () => {
-      const { content } = await client.callTool("write");
-      expect(content).toMatchObject([{ text: "written" }]);
-      expect(signedIn).toBe(2);
-      const { content: still } = await client.callTool("who");
-      expect(still).toMatchObject([{ text: "ada" }]);
+      test("a scope that is missing is asked for, beside those that there are", async () => {
+        const { content } = await client.callTool("write");
+        expect(content).toMatchObject([{ text: "written" }]);
+        expect(signedIn).toBe(2);
+        const { content: still } = await client.callTool("who");
+        expect(still).toMatchObject([{ text: "ada" }]);
+      });
     });
-  });
+  }
 
   test("a user who is not let in is told so, and the call fails", async () => {
     await using client = mcpClient(

@@ -23,7 +23,7 @@ describeWith(["mcp peers"], "our client", () => {
       const [url] = await once(createInterface(child.stdout), "line");
       urls.set(version, url);
     }
-  }, 30_000);
+  });
 
   afterAll(async () => {
     await Promise.all(
@@ -70,7 +70,7 @@ describeWith(["mcp peers"], "our client", () => {
         roots: [{ uri: "file:///tmp" }],
       });
       await client.connect();
-    }, 30_000);
+    });
 
     afterAll(() => client.close());
 

@@ -44,7 +44,7 @@ describeWith(["mcp peers"], "an official client that can be asked nothing", () =
     client = new Client({ name: "sdk-v1", version: "1.0.0" });
     // The SDK is not written for exact optional members.
     await client.connect(new StreamableHTTPClientTransport(served.url) as unknown as Transport);
-  }, 60_000);
+  });
 
   afterAll(async () => {
     await client.close();

@@ -29,7 +29,7 @@ describeWith(["mcp peers"], "the official client, version 1", () => {
       serveEverything(everything, { httpSsePath: "/sse" }),
       build(),
     ]);
-  }, 60_000);
+  });
 
   afterAll(async () => {
     await served.http.close();
@@ -61,7 +61,7 @@ describeWith(["mcp peers"], "the official client, version 1", () => {
       }));
       // The SDK is not written for exact optional members.
       await client.connect(oneByOne(transport() as Transport));
-    }, 30_000);
+    });
 
     afterAll(async () => {
       await client.close();

@@ -20,7 +20,7 @@ describeWith(["mcp peers"], "the official client, version 2", () => {
 
   beforeAll(async () => {
     [sdk, served] = await Promise.all([loadSdk(), serveEverything(everything), build()]);
-  }, 60_000);
+  });
 
   afterAll(async () => {
     await served.http.close();
@@ -61,7 +61,7 @@ describeWith(["mcp peers"], "the official client, version 2", () => {
       }));
       client.setRequestHandler("roots/list", () => ({ roots: [{ uri: "file:///tmp" }] }));
       await client.connect(oneByOne(transport()));
-    }, 30_000);
+    });
 
     afterAll(async () => {
       await client.close();

@@ -72,7 +72,7 @@ function as(token: string): HttpClient {
 
 const metadata = "https://mcp.example/.well-known/oauth-protected-resource/mcp";
 
-test("who has no token is told where to get one", async () => {
+test("a client without a token is told where to get one", async () => {
   const response = await new HttpClient(url).initialize();
   expect(response.status).toBe(401);
   expect(response.headers.get("www-authenticate")).toBe(
@@ -103,7 +103,7 @@ test("a token without a scope that all need is told which", async () => {
   );
 });
 
-test("a tool may need more, and says so; who lacks it does not see it", async () => {
+test("a tool may need a scope, which is listed; callers without it do not see the tool", async () => {
   const [ada, bob] = [as("ada"), as("bob")];
   await ada.initialize();
   await bob.initialize();
@@ -150,7 +150,7 @@ test("that tokens cannot be verified is not the caller's fault, and tells nothin
   expect(await response.text()).not.toContain("key store");
 });
 
-test("the guards of a server hold for agents: who they are, what they see, what they may call", async () => {
+test("the guards of a server apply to agents: authentication, visibility and permissions", async () => {
   const rpc = createServer(
     {
       open: () => 1,
@@ -187,7 +187,7 @@ test("the guards of a server hold for agents: who they are, what they see, what 
   await own.close();
 });
 
-test("a task is heard of by who began it, and by nobody else", async () => {
+test("a task is reported only to the caller that began it", async () => {
   const extension = { extensions: { "io.modelcontextprotocol/tasks": {} } };
   const modern = (client: HttpClient, method: string, params: object, more = {}) =>
     client.post(request(method, { ...params, _meta: envelope(extension) }), {
@@ -234,7 +234,7 @@ async function tasksOf(run: Parameters<typeof tool>[1], maxTasks: number) {
   return { ask, begin };
 }
 
-test("nobody can have so many tasks run that none is left for others", async () => {
+test("no caller can run so many tasks that none is left for others", async () => {
   const { ask, begin } = await tasksOf((_, { signal }) => {
     return new Promise((_resolve, reject) => {
       signal.addEventListener("abort", () => reject(signal.reason));
@@ -256,7 +256,7 @@ test("nobody can have so many tasks run that none is left for others", async () 
   expect(await begun("ada")).toHaveLength(3);
 });
 
-test("nobody loses the result of a task to somebody who has more of them", async () => {
+test("no caller loses the result of a task to one that has more of them", async () => {
   const { ask, begin } = await tasksOf((_, call) => call.principal?.id ?? "nobody", 3);
   const adas = (await begin("ada")) as string;
   const bobs: string[] = [];

@@ -109,7 +109,7 @@ test("sessions are bounded in number, the longest unused goes first", async () =
   expect(statuses.map(({ status }) => status)).toEqual([404, 200, 200, 200]);
 });
 
-test("sessions that nobody uses end with their time, those that listen do not", async () => {
+test("unused sessions expire, those that listen do not", async () => {
   const clock = new FakeClock();
   const url = await serve(mcpServer({}, { ...info, clock }), { sessions: { idleMs: 60_000 } });
   const [idle, busy, listening] = [0, 1, 2].map(() => new HttpClient(url)) as [
@@ -183,7 +183,7 @@ test("a call without an answer in sight shows after a while that it is alive", a
   expect(events.at(-1)).toContain("at last");
 });
 
-test("a connection that is half open is no harm", async () => {
+test("a half-open connection does no harm", async () => {
   const url = await serve(mcpServer({}, info));
   const socket = connect(Number(new URL(url).port), "127.0.0.1");
   await once(socket, "connect");

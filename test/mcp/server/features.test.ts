@@ -141,7 +141,7 @@ test("middleware guards prompts and resources under names of their own", async (
   expect(seen).toEqual(["resources/open", "prompts/hi"]);
 });
 
-test("clients of both eras on one wire hear of what each asked for", async () => {
+test("clients of both eras on one wire get what each subscribed to", async () => {
   const server = mcpServer({ a: () => 1 }, { ...info, resources: [files] });
   const [ours, theirs] = memoryChannels();
   const transport = { kind: "memory", headers: {}, remoteAddress: undefined };
@@ -196,7 +196,7 @@ test("clients of both eras on one wire hear of what each asked for", async () =>
   await server.close();
 });
 
-test("progress only grows, and is heard only by those who asked", async () => {
+test("progress only grows, and goes only to clients that asked for it", async () => {
   const reports = tool({}, (_, call) => {
     for (const value of [0, 2, 1, { progress: 3, total: 4 }, "nearly", { progress: 3 }]) {
       call.progress(value);
@@ -235,7 +235,7 @@ test("progress only grows, and is heard only by those who asked", async () => {
   await server.close();
 });
 
-test("a report starts the time anew that its caller gave", async () => {
+test("a report restarts the caller's time-out", async () => {
   const clock = new FakeClock();
   let report = (): void => {};
   let done = (_: string): void => {};
@@ -324,7 +324,7 @@ test("a URI that fits a template in very many ways but for its end is soon refus
   expect(error?.code).toBe(-32002);
 });
 
-test("that a visit is over is heard by the client that was sent there, and by no other", async () => {
+test("the end of a visit is reported only to the client that was sent there", async () => {
   const refuses = tool({}, () => {
     const elicitations = [
       { mode: "url", message: "Pay", url: "https://a.example", elicitationId: "1" },

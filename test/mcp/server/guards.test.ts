@@ -85,7 +85,7 @@ test("neither the arguments of a hidden tool nor whether it is a task are told",
   }
 });
 
-test("in the modern era a caller hears of those resources only that it may read", async () => {
+test("in the modern era a caller is notified only of resources that it may read", async () => {
   const agents = mcpServer(createServer({}, { use: [known], log: silentLog }), {
     ...info,
     use: [admins],
@@ -109,7 +109,7 @@ test("in the modern era a caller hears of those resources only that it may read"
   expect(await heardBy("bob")).toEqual([]);
 });
 
-test("over HTTP+SSE every message shows who sends it, not the stream alone", async () => {
+test("over HTTP+SSE every message is authenticated, not only the stream", async () => {
   const who = method({}, (_, call) => call.principal?.id);
   const rpc = createServer({ who }, { use: [known], log: silentLog });
   const url = await serve(mcpServer(rpc, info), { httpSsePath: "/sse" });
@@ -131,7 +131,7 @@ test("over HTTP+SSE every message shows who sends it, not the stream alone", asy
   await events.return(undefined);
 });
 
-test("who a token belongs to may have members of any name", async () => {
+test("the principal of a token may have members of any name", async () => {
   const agents = mcpServer({ who: tool({}, (_, call) => call.principal?.id) }, info);
   const url = await serve(agents, {
     httpSsePath: "/sse",

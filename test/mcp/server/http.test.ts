@@ -96,7 +96,7 @@ test.each([0, "", -1, "a b"])("the id %j comes back", async (id) => {
   expect(await (await client.post(message)).json()).toEqual({ jsonrpc: "2.0", id, result: {} });
 });
 
-test("what is no request is refused, without an id that is null", async () => {
+test("what is not a request is refused, without a null id", async () => {
   const client = await opened();
   for (const body of [
     "{",
@@ -126,7 +126,7 @@ test("batches are of one revision", async () => {
   expect((await client.post(begins)).status).toBe(400);
 });
 
-test("a batch without a session is no batch, whatever era it is of", async () => {
+test("a batch without a session is refused in every era", async () => {
   const client = new HttpClient(url);
   const response = await client.post([request("tools/list", { _meta: envelope() })]);
   expect(response.status).toBe(400);

@@ -76,7 +76,7 @@ test("from whichever event the client names, nothing is doubled and nothing is l
   expect(refused.status).toBe(400);
 });
 
-test("a client that comes back twice hears the rest on the connection that it opened last", async () => {
+test("a client that resumes twice gets the rest on its last connection", async () => {
   const [, , event] = await first(3, await client.post(call));
   const earlier = eventsOf(await client.get({ "last-event-id": event?.id ?? "" }));
   expect(saying((await earlier.next()).value as StreamedEvent)).toBe(3);

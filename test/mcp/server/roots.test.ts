@@ -83,7 +83,7 @@ test("however often it is said, one listener runs at a time, and once more after
   await server.close();
 });
 
-test("a listener that throws harms nobody, and one that takes too long is told to stop", async () => {
+test("a listener that throws does no harm, and one that takes too long is aborted", async () => {
   const clock = new FakeClock();
   const signals: AbortSignal[] = [];
   const server = serving(

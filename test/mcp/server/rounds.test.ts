@@ -121,7 +121,7 @@ test.each([
   });
 });
 
-test("a state is good for one request, for a while, and for nobody who changed it", async () => {
+test("a state is valid for one request, for a limited time, and only unchanged", async () => {
   const clock = new FakeClock();
   const server = serverWith({ clock, stateLifetimeMs: 60_000 });
   const state = await firstRound(server);

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { build, finish, start, startDemo, startInTerminal } from "../../cli/process.ts";
+import { describeWith } from "../../services.ts";
 import { HttpClient, request } from "./asking.ts";
 
 let folder: string;
@@ -35,7 +36,7 @@ beforeAll(async () => {
        export default mcpServer({ hi }, { name: "mine", version: "3.0.0" });`,
     ),
   ]);
-}, 60_000);
+});
 
 afterAll(() => rm(folder, { recursive: true }));
 
@@ -97,14 +98,16 @@ test("its version is that of the package which the module belongs to", async () 
   expect(await version('{ "version": 7 }')).toMatchObject({ version: "0.0.0" });
 });
 
-test("in a terminal it says how many tools it has", async () => {
-  const module = join(folder, "one.mjs");
-  await writeFile(module, "export const one = () => 1;");
-  await using server = startInTerminal(["serve", module, "--mcp"]);
-  await server.shown(/^callwire serves 1 tool over MCP on stdio/m);
+describeWith(["pseudo-terminals"], "in a terminal", () => {
+  test("it says how many tools it has", async () => {
+    const module = join(folder, "one.mjs");
+    await writeFile(module, "export const one = () => 1;");
+    await using server = startInTerminal(["serve", module, "--mcp"]);
+    await server.shown(/^callwire serves 1 tool over MCP on stdio/m);
+  });
 });
 
-test("lines that are no messages are answered, and the rest goes on", async () => {
+test("lines that are not messages are answered, and the rest goes on", async () => {
   const replies = await talk("two.mjs", [
     "garbage",
     '{"jsonrpc":"2.0","id":null,"method":"ping"}',

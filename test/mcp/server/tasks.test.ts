@@ -53,7 +53,7 @@ test("in the modern era a task is asked about until it is over", async () => {
   );
 });
 
-test("who does not know tasks waits for the answer, unless there is no other way", async () => {
+test("a client without tasks waits for the answer, unless there is no other way", async () => {
   const { methods } = work();
   const server = mcpServer(methods, info);
   expect((await askModern(server, "tools/call", { name: "breaks" })).error?.code).toBe(-32603);
@@ -172,7 +172,7 @@ test("in the legacy era the result waits, and questions reach the client that wa
   await served.closed;
 });
 
-test("in the legacy era a question outlives who stopped to wait for it, and is asked anew", async () => {
+test("in the legacy era a question survives a client that stopped waiting, and is asked again", async () => {
   const { methods } = work();
   const [ours, theirs] = memoryChannels();
   const transport = { kind: "memory", headers: {}, remoteAddress: undefined };
@@ -289,7 +289,7 @@ test("a task is that of the connection that began it, and of no other", async ()
   await ada.call("tasks/cancel", { taskId });
 });
 
-test("what a task tells is heard by who began to listen after it had begun", async () => {
+test("messages of a task reach a client that subscribed after it had begun", async () => {
   let report = (): void => {};
   const reports = tool({ task: "required" }, async (_, call) => {
     await new Promise<void>((resolve) => {
@@ -313,7 +313,7 @@ test("what a task tells is heard by who began to listen after it had begun", asy
   await events.return(undefined);
 });
 
-test("a tool that asks a client which cannot be asked says so, and is still there", async () => {
+test("a tool that asks a client without that capability fails, and stays available", async () => {
   const { methods } = work();
   const asking = tool({}, (_, call) => call.roots().then(String));
   const server = mcpServer({ ...methods, asking }, info);

@@ -300,7 +300,7 @@ test("schemas that refer to themselves do so inside of the object around a resul
   }
 });
 
-test("a stream that is cut says so, to who reads its text and to who reads its data", async () => {
+test("a truncated stream is marked in its text and in its data", async () => {
   const most = 10_000;
   let isStopped = false;
   const server = mcpServer(
@@ -410,7 +410,7 @@ test("lists come in pages, and a cursor of one's own is refused", async () => {
   expect(error?.code).toBe(-32602);
 });
 
-test("arguments that are left out are what the schema says of none", async () => {
+test("arguments that are left out get the defaults of the schema", async () => {
   const required = z.object({ x: z.string() });
   const server = mcpServer(
     {

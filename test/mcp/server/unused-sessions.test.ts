@@ -40,7 +40,7 @@ test("a session that was used once lives as long as the option says", () => {
   expect(sessions.size).toBe(0);
 });
 
-test("whoever floods ends its own sessions, not those of another that has just begun", () => {
+test("a flood ends its own sessions, not one of another caller that has just begun", () => {
   const { sessions, open } = table();
   const honest = open("honest");
   for (let i = 0; i < 10_000; i++) open("attacker");

@@ -105,7 +105,7 @@ describe.each(strangers)("%s", (_, headers) => {
   });
 });
 
-test("the same doors open for those who belong here", async () => {
+test("the same requests pass for allowed origins", async () => {
   const { port, otherPort, ran } = await everyDoor();
   const body = request("echo", ["mine"]);
   const own = { ...json, host: `localhost:${port}`, origin: `http://localhost:${port}` };

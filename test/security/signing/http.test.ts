@@ -70,7 +70,7 @@ function changed(sent: Sent, headers: Record<string, string>, body = sent.init.b
 }
 
 describe("a signed request", () => {
-  test.each(["hmac-sha256", "ed25519"] as const)("says who calls, with %s", async (alg) => {
+  test.each(["hmac-sha256", "ed25519"] as const)("identifies the caller, with %s", async (alg) => {
     const { signer, verifier } = createSigningKey(alg);
     await using served = await serve({ keys: [{ ...verifier, principal }] });
     const client = served.client({ signer: httpSigner({ key: signer }) });
@@ -340,7 +340,7 @@ describe("a signed reply", () => {
     await server.close();
   });
 
-  test("that is missing, changed, or of another request is no reply", async () => {
+  test("that is missing, changed, or of another request is refused", async () => {
     await using served = await serve({ replyKey: replies.signer });
     await using unsigned = await serve();
     const plain = unsigned.client({ signer: signer() });
@@ -373,7 +373,7 @@ describe("a signed reply", () => {
     }
   });
 
-  test("says with its status that the request was refused, though nobody signed that", async () => {
+  test("reports a refusal by its status, although it is not signed", async () => {
     await using served = await serve({ replyKey: replies.signer, keys: [] });
     const refused = served.client({ signer: signer() }).call("whoami");
     await expect(refused).rejects.toMatchObject({ code: "BAD_REPLY", status: 401 });

@@ -148,7 +148,7 @@ describe("signed messages", () => {
     await api.close();
   });
 
-  test("are still heard when the other end closes while they are being opened", async () => {
+  test("are still handled when the peer closes while they are verified", async () => {
     await using served = await serveTcp();
     const keys = async () => {
       await served.server.close();
@@ -160,7 +160,7 @@ describe("signed messages", () => {
     await api.close();
   });
 
-  test("are refused when the store fails, and nobody hears why", async () => {
+  test("are refused when the store fails, without a reason for the caller", async () => {
     const nonces = { take: () => Promise.reject(new Error("secret address")) };
     await using served = await serveTcp(hostSeal({ nonces }));
     // A client that does not check replies sees the error itself.
@@ -286,7 +286,7 @@ describe("refused, and no handler runs", () => {
     end.kill();
   });
 
-  test("who goes on for long is cut off", async () => {
+  test("a peer that continues is cut off", async () => {
     await using served = await serveTcp();
     const end = raw(served.port);
     for (let i = 0; i < 10; i++) end.send('{"jsonrpc":"2.0","method":"whoami","id":1}');
@@ -375,7 +375,7 @@ describe("somebody on the way", () => {
   });
 });
 
-test("unsigned callers may be let in, without a principal", async () => {
+test("unsigned callers may be admitted, without a principal", async () => {
   await using served = await serveTcp(hostSeal({ unsigned: "pass" }));
   const plain = createClient(tcpLink({ port: served.port }));
   expect(await plain.call("whoami")).toBe("nobody");

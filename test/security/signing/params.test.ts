@@ -106,7 +106,7 @@ describe("the form of a signature in params", () => {
 });
 
 describe("rich values", () => {
-  test("are signed with their types, so that nobody can change these", async () => {
+  test("are signed with their types, so that these cannot be changed", async () => {
     const { methods } = whoami();
     const server = createServer(methods, { use: [signedParams({ keys: [key] })] });
     let forge = (text: string): string => text;
@@ -168,7 +168,7 @@ describe("refused, and no handler runs", () => {
     expect(await receive(good())).toEqual({ amount: 1 });
   });
 
-  test("params by position cannot be signed, and the client says so", async () => {
+  test("params by position cannot be signed, and the client throws", async () => {
     const { server } = serve(guarded());
     const link = httpLink("http://localhost:1");
     const api = createClient(link, { use: [signParams({ key })] });

@@ -44,7 +44,7 @@ export function testCalls(wire: Wire): void {
       expect(reply).toBe("grüße ".repeat(500_000));
     });
 
-    test("long replies all at once do not make a slow reader of one who reads", async () => {
+    test("many long replies at once do not make an active reader count as slow", async () => {
       const client = await (await Session.start(wire)).client();
       const calls = Array.from({ length: 200 }, () => client.call("repeat", ["x", 65_536]));
       for (const reply of await Promise.all(calls)) expect(reply).toHaveLength(65_536);
@@ -107,7 +107,7 @@ export function testCalls(wire: Wire): void {
       });
     });
 
-    test("calls nest through both ends without a deadlock", async () => {
+    test("calls nest through both peers without a deadlock", async () => {
       const client = await (await Session.start(wire)).client();
       expect(await client.api.nest({ depth: 20 })).toBe(20);
       const many = Array.from({ length: 50 }, (_, i) => i % 10);

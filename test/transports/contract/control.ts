@@ -76,7 +76,7 @@ export function testControl(wire: Wire): void {
         expect(heard).toEqual(Array.from({ length: 50 }, (_, i) => i));
       });
 
-      test("each report starts the time-out anew", async () => {
+      test("each report restarts the time-out", async () => {
         const { link } = await (await Session.start(wire)).connect();
         const { clock, hurried, patient } = clientsOf(link);
         const progress = [deferred(), deferred(), deferred()];

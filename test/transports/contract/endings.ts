@@ -46,7 +46,7 @@ export function testEndings(wire: Wire): void {
     });
 
     if (streams !== "none") {
-      test("in the middle of a stream: the reader hears of it", async () => {
+      test("in the middle of a stream: the reader gets an error", async () => {
         const session = await Session.start(wire);
         const client = await session.client();
         const items = client.api.endless({ key: "e" })[Symbol.asyncIterator]();
@@ -113,7 +113,7 @@ export function testEndings(wire: Wire): void {
       }
     });
 
-    test("a client that closes fails its open calls, and their handlers hear of it", async () => {
+    test("a client that closes fails its open calls, and their handlers are aborted", async () => {
       const session = await Session.start(wire);
       const observer = await session.client();
       const client = await session.client();

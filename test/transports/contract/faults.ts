@@ -73,7 +73,7 @@ export function testFaults(wire: Wire): void {
     if (!duplex) return;
 
     if (wire.bytes) {
-      test("bytes that are no UTF-8 are answered with an error", async () => {
+      test("bytes that are not UTF-8 are answered with an error", async () => {
         const raw = await (await Session.start(wire)).raw();
         raw.sendBytes?.(Uint8Array.of(0x22, 0xff, 0x22));
         expect(await raw.inbox.message()).toMatchObject({
@@ -92,7 +92,7 @@ export function testFaults(wire: Wire): void {
         await raw.inbox.drained();
       });
     } else {
-      test("a peer that sends nothing but garbage is answered all the same", async () => {
+      test("a peer that sends only garbage is still answered", async () => {
         const raw = await (await Session.start(wire)).raw();
         for (let i = 0; i < 20; i++) raw.send("garbage");
         raw.send(echo);

@@ -107,7 +107,7 @@ export function testStreams(wire: Wire): void {
     }
 
     if (duplex && shared && measured) {
-      test("a reader that gives no credit and never reads stops the producer all the same", async () => {
+      test("a reader that gives no credit and never reads still stops the producer", async () => {
         const session = await Session.start(wire);
         const client = await session.client();
         const raw = await session.raw();

@@ -45,7 +45,7 @@ export function testValues(wire: Wire): void {
       deepStrictEqual((error as { data: unknown }).data, oneOfEach);
     });
 
-    test("reach a client that did not ask for them as JSON has them", async () => {
+    test("reach a client without rich values as plain JSON", async () => {
       const { link, client: plain } = await (await Session.start(wire)).connect();
       const sent = createClient(link, { values: "rich" });
       await sent.call("tell", [{ at: oneOfEach.date, holes: oneOfEach.holes }]);

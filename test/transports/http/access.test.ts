@@ -80,7 +80,7 @@ describe("hosts", () => {
     ).toEqual([200, 200, 200, 403, 403]);
   });
 
-  test("every name can be let in", async () => {
+  test("every host name can be allowed", async () => {
     const { port } = await serve(methods, { hosts: "any" });
     expect(await statuses(port, [{ host: "evil.example" }])).toEqual([200]);
   });

@@ -63,7 +63,7 @@ describe("size", () => {
     expect(await client.until((text) => text.endsWith("}"))).toContain(sum);
   });
 
-  test("a chunked body is counted while it comes; who goes on is not read any more, and cut in the end", async () => {
+  test("a chunked body is counted while it arrives; a client that goes on is no longer read, and finally cut off", async () => {
     const clock = new FakeClock();
     const { port, server } = await serve(methods, { clock }, { limits });
     let bytesRead = (): number => 0;
@@ -263,7 +263,7 @@ describe("connections", () => {
     expect(calls).toBe(2);
   });
 
-  test("a client that leaves at any byte of its request harms nobody", async () => {
+  test("a client that leaves at any byte of its request does no harm", async () => {
     const { port } = await serve({ ...methods, later: async () => 1 });
     const bytes = Buffer.from(post('{"jsonrpc":"2.0","method":"later","id":1}'));
     for (let length = 0; length <= bytes.length; length++) {

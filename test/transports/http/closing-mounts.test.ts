@@ -89,7 +89,7 @@ test("a request to a handler of one's own", async () => {
   await closed();
 });
 
-test("who only listens is not waited for", async () => {
+test("a client that only listens is not waited for", async () => {
   const agents = mcpServer({}, { name: "test", version: "1", log: silentLog });
   onTestFinished(() => agents.close());
   const { origin, close } = await closing(mcpMounts(agents));

@@ -67,7 +67,7 @@ describe.each<[string, (url: string, options: Options) => ReturnType<typeof http
     for (const [, accepted] of seen) expect(accepted).toContain("gzip");
   });
 
-  test("does not unless the option says so", async () => {
+  test("does not by default", async () => {
     const { url, seen } = await serveNoting();
     const { api } = clientOf(linkTo(url, {}));
     expect(await api.length("x".repeat(2_000))).toBe(2_000);

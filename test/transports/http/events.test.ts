@@ -69,7 +69,7 @@ const item = (value: unknown, id: unknown = 1) => ({
 });
 const result = (value: unknown, id: unknown = 1) => ({ jsonrpc: "2.0", result: value, id });
 
-describe("who accepts only events", () => {
+describe("a client that accepts only events", () => {
   test("gets the reply as an event, and the stream ends", async () => {
     const { port } = await serve(methods);
     for (const name of ["add", "later"]) {
@@ -102,7 +102,7 @@ describe("who accepts only events", () => {
     expect(messages).toEqual([item(0, "a"), item(1, "a"), [result(null, "a"), result(5, "b")]]);
   });
 
-  test("gets errors as events, and those that ask for a status with it", async () => {
+  test("gets errors as events, or with their HTTP status", async () => {
     const { port } = await serve(methods);
     for (const [body, code] of [
       ["{", -32700],
@@ -123,7 +123,7 @@ describe("who accepts only events", () => {
   });
 });
 
-describe("who accepts JSON or events", () => {
+describe("a client that accepts JSON or events", () => {
   test("gets JSON when there is nothing to say before the reply", async () => {
     const { port } = await serve(methods);
     for (const name of ["add", "later"]) {
@@ -155,7 +155,7 @@ describe("who accepts JSON or events", () => {
   });
 });
 
-test("who accepts only JSON is told that a method streams", async () => {
+test("a client that accepts only JSON gets an error for a stream", async () => {
   const { port } = await serve(methods);
   const answer = await send(port, { body: call("count", [3]) });
   expect(JSON.parse(answer.text)).toMatchObject({ error: { code: -32007 }, id: 1 });
@@ -433,7 +433,7 @@ describe("resuming", () => {
     expect(messagesOf(await resume(port, id))).toHaveLength(1001);
   });
 
-  test("a reader that will not come back says so, and its call ends at once", async () => {
+  test("a reader that will not come back sends DELETE, and its call ends at once", async () => {
     const { gates, ended, methods: served } = gated();
     const { port } = await serve(served);
     gates[0]?.resolve();
@@ -500,7 +500,7 @@ describe("resuming", () => {
     );
   });
 
-  test("what is kept has an end, in events, in length, in time and in streams", async () => {
+  test("what is kept is limited in events, length, time and streams", async () => {
     const clock = new FakeClock();
     const replay = { maxEvents: 3, maxLength: 1000, maxStreams: 2, keepMs: 60_000 };
     const { port } = await serve(methods, { replay, clock });
@@ -533,7 +533,7 @@ describe("resuming", () => {
     expect(statuses).toEqual([404, 200, 200]);
   });
 
-  test("a stream that had to make room goes on for its reader, who cannot resume it", async () => {
+  test("a forgotten stream goes on for its reader, but cannot be resumed", async () => {
     const { gates, ended, methods: served } = gated();
     const { port } = await serve(served, { replay: { maxTotalLength: 500 } });
     const client = new RawClient(port);
@@ -581,7 +581,7 @@ describe("resuming", () => {
     return { asked, known, judge };
   }
 
-  test("a stream that was given up while its reader was asked who it is, is gone", async () => {
+  test("a stream that was dropped while its reader was authenticated is gone", async () => {
     const clock = new FakeClock();
     const { gates, ended, methods: served } = gated();
     const { asked, known, judge } = slowJudge();
@@ -598,7 +598,7 @@ describe("resuming", () => {
     expect((await again).status).toBe(404);
   });
 
-  test("a reader that leaves while it is asked who it is does not keep its call", async () => {
+  test("a reader that leaves while it is authenticated does not keep its call", async () => {
     const clock = new FakeClock();
     const { gates, ended, methods: served } = gated();
     const { asked, known, judge } = slowJudge();

@@ -39,7 +39,7 @@ function readByNode({ server }: HttpServer): { count: number } {
 
 const { methods } = waiting();
 
-describe("who reads a request", () => {
+describe("which server reads a request", () => {
   test("plain requests are not read by Node, whatever their length is", async () => {
     const http = await serve({ size: (text: string) => text.length });
     const read = readByNode(http);

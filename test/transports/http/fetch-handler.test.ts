@@ -121,7 +121,7 @@ describe("statuses", () => {
     expect(await reply.text()).toBe(sum);
   });
 
-  test("bytes that are no UTF-8, and a byte order mark, are parse errors", async () => {
+  test("bytes that are not UTF-8, and a byte order mark, are parse errors", async () => {
     for (const body of [Uint8Array.of(0x22, 0xff, 0x22), Buffer.from(`\u{feff}${add}`)]) {
       const answer = await handlerOf()({ body });
       expect(await answer.json()).toMatchObject({ error: { code: -32700 }, id: null });
@@ -211,7 +211,7 @@ describe("events", () => {
     expect(text).toMatch(/"result":null,"id":1\}\n\n$/);
   });
 
-  test("who takes either gets events only when there is something to say first", async () => {
+  test("a client that takes either gets events only if something comes before the reply", async () => {
     const ask = handlerOf();
     for (const [name, type] of [
       ["add", "application/json"],

@@ -134,13 +134,13 @@ async function cutStream() {
   return { door, clock, ended, port, lines };
 }
 
-test("a reader that left while it was judged is no reader, and its call ends after a while", async () => {
+test("a reader that left during its check does not count, and its call ends after a while", async () => {
   const { door, clock, ended, port, lines } = await cutStream();
   await door.turnsAway(port, lines);
   await whileTimePasses(clock, 500, ended);
 });
 
-test("a reader whose call ended while it was judged is told so", async () => {
+test("a reader whose call ended during its check gets an error", async () => {
   const { door, clock, ended, port, lines } = await cutStream();
   const { came, letGo } = door.hold();
   const late = new RawClient(port);

@@ -66,7 +66,7 @@ describe.each<[string, (url: string, options?: LinkOptions) => Link]>([
       }
     });
 
-    test("JSON that is no JSON-RPC is the status, if that is bad, and otherwise a bad reply", async () => {
+    test("JSON that is not JSON-RPC is reported by its bad status, and otherwise as a bad reply", async () => {
       const bad = { name: "WireError", code: "BAD_REPLY" };
       const url = await answering(500, '{"message":"oops"}');
       await expect(call(url)).rejects.toMatchObject({ code: "HTTP_STATUS", status: 500 });
@@ -108,7 +108,7 @@ describe.each<[string, (url: string, options?: LinkOptions) => Link]>([
       });
     });
 
-    test("a limit that is no number lets no reply pass, and is named", async () => {
+    test("a limit that is not a number lets no reply pass, and is named", async () => {
       for (const type of ["application/json", "text/event-stream"]) {
         const url = await answering(200, "data: {}\n\n", type);
         await expect(call(url, { maxReplyBytes: Number.NaN })).rejects.toMatchObject({
@@ -135,7 +135,7 @@ describe.each<[string, (url: string, options?: LinkOptions) => Link]>([
       }
     });
 
-    test("a notification needs no reply, and hears of a refusal", async () => {
+    test("a notification needs no reply, and fails if it is refused", async () => {
       for (const [status, body] of [
         [204, ""],
         [200, ""],
@@ -313,7 +313,7 @@ describe.each<[string, (url: string, options?: LinkOptions) => Link]>([
       await expect(call(url)).rejects.toMatchObject({ code: "CONNECTION_LOST" });
     });
 
-    test("what does not speak HTTP is no reply", async () => {
+    test("a reply that is not HTTP is an error", async () => {
       const { createServer: createTcpServer } = await import("node:net");
       const server = createTcpServer((socket) => socket.end("hello\r\n\r\n")).listen(
         0,
@@ -475,7 +475,7 @@ test("credentials in the URL are refused, because they would be dropped", () => 
   expect(() => httpLink("http://user:secret@localhost/rpc")).toThrow("headers");
 });
 
-test("a program ends when its calls are done, though nobody closes the link", async () => {
+test("a program ends when its calls are done, although the link is open", async () => {
   const { url } = await serve({ add: (a: number, b: number) => a + b });
   const program = `
     import { createClient } from "${root}src/index.ts";

@@ -120,7 +120,7 @@ describe("Node", () => {
     await expect.poll(() => server.running.size).toBe(0);
   });
 
-  test("Express, where somebody left a body that nobody read", async () => {
+  test("Express, with an unread body", async () => {
     const app = express();
     app.use((request, _, next) => {
       request.body = {};

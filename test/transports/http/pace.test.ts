@@ -11,10 +11,10 @@ function paced() {
   const waits: number[] = [];
   const overload = new Overload(loop);
   overload.waited = (ms) => void waits.push(ms);
-  const pace = new Pace(overload, () => loop.now());
+  const pace = new Pace(overload, loop);
   const ran: string[] = [];
-  const call = (name: string, ms: number, request = { isGone: false }) => {
-    pace.arrived();
+  const call = (name: string, ms: number, request = { isGone: false, ended() {} }) => {
+    pace.hasArrived = true;
     pace.run(request, () => {
       ran.push(name);
       loop.hold(ms);
@@ -60,12 +60,12 @@ describe("calls of HTTP requests", () => {
 
   test("see the storage of their own request, however long they wait", async () => {
     const loop = new BusyLoop();
-    const pace = new Pace(undefined, () => loop.now());
+    const pace = new Pace(undefined, loop);
     const storage = new AsyncLocalStorage<string>();
     const seen: unknown[] = [];
     for (const name of ["a", "b", "c"]) {
       storage.run(name, () =>
-        pace.run({ isGone: false }, () => {
+        pace.run({ isGone: false, ended() {} }, () => {
           seen.push(storage.getStore());
           storage.enterWith("entered");
           loop.hold(name === "a" ? 5 : 0);

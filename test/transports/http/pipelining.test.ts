@@ -123,7 +123,7 @@ test("a connection on which too much waits is cut off", async () => {
   await left.promise;
 });
 
-test("a long body that waits its turn keeps nobody from hearing that the client is gone", async () => {
+test("a long body that waits its turn does not hide that the client is gone", async () => {
   const { methods, held, left } = holding();
   const http = await serveHttp(createServer(methods, { log: silentLog }), { port: 0 });
   onTestFinished(() => http.close());

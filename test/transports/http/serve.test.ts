@@ -67,7 +67,7 @@ describe("paths", () => {
     ).toBe(403);
   });
 
-  test.skipIf(!hasIpv6)("an IPv6 address stands in brackets", async () => {
+  test.skipIf(!hasIpv6)("an IPv6 address stands in brackets (needs IPv6)", async () => {
     const http = await serve(methods, { host: "::1" });
     expect(http.url).toBe(`http://[::1]:${http.port}/rpc`);
     expect(await createClient(httpLink(http.url)).call("add", [2, 3])).toBe(5);
@@ -121,7 +121,7 @@ describe("HTTPS", () => {
     await link.close();
   });
 
-  test("a certificate that nobody vouches for is refused by the client", async () => {
+  test("an untrusted certificate is refused by the client", async () => {
     const http = await serve(methods, { tls });
     await expect(createClient(httpLink(http.url)).call("add", [2, 3])).rejects.toMatchObject({
       code: "CONNECTION_FAILED",
@@ -145,7 +145,7 @@ describe("HTTPS", () => {
     expect(failed).toBeInstanceOf(Error);
   });
 
-  test("who says nothing does not keep it from closing", async () => {
+  test("a silent client does not keep it from closing", async () => {
     const clock = new FakeClock();
     const http = await serve(methods, { tls }, { clock });
     const accepted = once(http.server, "connection");
@@ -155,7 +155,7 @@ describe("HTTPS", () => {
     expect(await silent.all()).toBe("");
   });
 
-  test("plain HTTP to it harms nobody", async () => {
+  test("plain HTTP to it does no harm", async () => {
     const http = await serve(methods, { tls });
     const client = new RawClient(http.port);
     client.write(post(add));
@@ -167,7 +167,7 @@ describe("HTTPS", () => {
 });
 
 describe("health", () => {
-  test("a server that runs is healthy, whoever asks", async () => {
+  test("a running server is healthy for every client", async () => {
     const { port } = await serve(methods);
     const answer = await send(port, {
       method: "GET",
@@ -349,7 +349,7 @@ describe("upgrades", () => {
     expect(await client.all()).toMatch(/^HTTP\/1\.1 403 /);
   });
 
-  test("a server without WebSockets says so", async () => {
+  test("a server without WebSockets refuses upgrades with a reason", async () => {
     const { port } = await serve(methods, { webSocket: false });
     const client = new RawClient(port);
     client.write(handshake("/rpc"));

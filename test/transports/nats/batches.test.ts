@@ -45,7 +45,7 @@ describeWith(["nats-server"], "a batch over NATS", () => {
     await stopped;
   });
 
-  test("goes on without a call that is given up, which the worker hears", async () => {
+  test("goes on without a call that is given up, which the worker notices", async () => {
     const engine = await Engine.start();
     const { methods, begun, stopped } = lasting();
     await engine.serve(methods);

@@ -54,7 +54,7 @@ async function settled(...connections: NatsConnection[]): Promise<void> {
   for (let i = 0; i < 3; i++) await Promise.all(connections.map((each) => each.flush()));
 }
 
-describeWith(["nats-server"], "those who call over NATS", () => {
+describeWith(["nats-server"], "callers over NATS", () => {
   test("may take long to answer a call back", async () => {
     const engine = await Engine.start();
     const clock = new FakeClock();
@@ -81,7 +81,7 @@ describeWith(["nats-server"], "those who call over NATS", () => {
     expect(await call).toBe("at last");
   });
 
-  test("notice that a worker died while another asks for them", async () => {
+  test("notice that a worker died while another probes for them", async () => {
     const engine = await Engine.start();
     const [workerClock, clock] = [new FakeClock(), new FakeClock()];
     const held = new Held();
@@ -265,7 +265,7 @@ describeWith(["nats-server"], "those who call over NATS", () => {
     expect(await heard.promise).toBe(false);
   });
 
-  test("that are no mailbox are gone when they have their answer", async () => {
+  test("that are not mailboxes count as gone when they have their answer", async () => {
     const engine = await Engine.start();
     const gone = deferred();
     await engine.serve({

@@ -2,10 +2,11 @@ import { connect, type NatsConnection, type NodeConnectionOptions } from "@nats-
 import { createServer, type Methods, type Server, type ServerOptions, silentLog } from "callwire";
 import { type NatsWorker, type ServeNatsOptions, serveNats } from "callwire/nats";
 import { expect, onTestFinished } from "vitest";
+import { waitMs } from "../../limits.ts";
 import { type NatsServer, startNats } from "./nats-server.ts";
 
 /** For NATS's own requests, which by themselves wait no longer than a second. */
-export const patient: { readonly timeout: number } = { timeout: 50_000 };
+export const patient: { readonly timeout: number } = { timeout: waitMs };
 
 /** The engine hears a moment later that a connection is gone; until then it hands it what comes. */
 export async function nobodyHears(connection: NatsConnection, subject: string): Promise<void> {

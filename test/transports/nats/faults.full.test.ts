@@ -16,7 +16,7 @@ const subject = "faulty";
 const expectedCodes = ["CONNECTION_LOST", "CONNECTION_FAILED", "TIMEOUT"];
 
 describeWith(["nats-server"], "faults", () => {
-  test("workers that are killed lose no notification and leave no call without an end", async () => {
+  test("workers that are killed lose no notification and leave no call open", async () => {
     const total = 20_000;
     const nats = await startNats('jetstream: { store_dir: "$FOLDER" }');
     onTestFinished(() => nats.stop());

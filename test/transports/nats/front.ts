@@ -15,6 +15,7 @@ export function natsFront(engine: () => NatsServer): Front {
     bytes: true,
     garbage: "answer",
     measured: false,
+    uploads: "none",
     async serve(service) {
       const subject = `contract.s${++subjects}`;
       const proxies = new Proxies({ port: engine().port });

@@ -6,7 +6,7 @@ import { describeWith } from "../../services.ts";
 import { Engine, patient } from "./engine.ts";
 
 describeWith(["nats-server"], "durable notifications whose consumer or stream is deleted", () => {
-  test("are handled all the same", async () => {
+  test("are still handled", async () => {
     const engine = await Engine.start('jetstream: { store_dir: "$FOLDER" }');
     const told: string[] = [];
     const warn = (_: object, message: string) => told.push(message);

@@ -55,7 +55,7 @@ describeWith(["nats-server"], "durable notifications at a worker", () => {
     expect(dead).toEqual([]);
   });
 
-  test("tell of their work often, since an election of the engine hears nothing for seconds", async () => {
+  test("signal often that they are in progress, since an election loses these signals for seconds", async () => {
     const { engine, serve, publisher } = await setUp();
     const [begun, work] = [deferred(), deferred()];
     onTestFinished(() => work.resolve());
@@ -75,7 +75,7 @@ describeWith(["nats-server"], "durable notifications at a worker", () => {
     for await (const sign of signs) expect(sign.string()).toBe("+WPI");
   });
 
-  test("whose method tells of a rate limit elsewhere have failed", async () => {
+  test("whose method passes on a rate limit of another service have failed", async () => {
     const { serve, publisher, dead } = await setUp();
     let tries = 0;
     const note = method({}, () => {
@@ -186,7 +186,7 @@ describeWith(["nats-server"], "durable notifications at a worker", () => {
     expect(ran).toEqual(new Array(3).fill("note"));
   });
 
-  test("whose headers say something to the engine become dead letters all the same", async () => {
+  test("with headers for nats-server still become dead letters", async () => {
     const { engine, serve, dead } = await setUp();
     const done = deferred();
     await serve({ note: () => done.resolve() }, {}, { maxInFlight: 1 });

@@ -44,7 +44,7 @@ function collector() {
 }
 
 describeWith(["nats-server"], "a message id of a durable notification", () => {
-  test("cannot be used up by somebody who may publish to another subject only", async () => {
+  test("cannot be used up by a user that may publish only to another subject", async () => {
     const { seen, last, note } = collector();
     const { connection, thief } = await scene({ note, other: () => {} });
     const messageIdSecret = "a secret of all our links";
@@ -113,7 +113,7 @@ describeWith(["nats-server"], "a message id of a durable notification", () => {
     expect(logged).toEqual(duplicates);
   });
 
-  test("that nobody chose tells nothing of the next", async () => {
+  test("that is random by default does not reveal the next", async () => {
     const { connection } = await scene({ note: () => {} });
     const ids: string[] = [];
     const both = deferred();

@@ -16,7 +16,7 @@ import { LastingEngine } from "./lasting-engine.ts";
 /** Much longer than a test may take. */
 const never = 600_000;
 
-describeWith(["nats-server"], "durable notifications when NATS is started anew", () => {
+describeWith(["nats-server"], "durable notifications when NATS restarts", () => {
   const where = { subject: "jobs", partitions: 1 };
 
   async function serve(
@@ -65,7 +65,7 @@ describeWith(["nats-server"], "durable notifications when NATS is started anew",
     while ((await manager.streams.info("JOBS")).state.messages > 0);
   });
 
-  test("do not wait for one whose acknowledgement the engine forgot when it was killed", async () => {
+  test("do not wait for one whose acknowledgement nats-server forgot when it was killed", async () => {
     const engine = await LastingEngine.start();
     const handled: number[] = [];
     const started = deferred();

@@ -416,7 +416,7 @@ describeWith(["nats-server"], "durable notifications", () => {
     });
   });
 
-  test("that the engine does not confirm may be stored", async () => {
+  test("that nats-server does not confirm may be stored", async () => {
     const connection = await open();
     // A service that takes the subject and says nothing, as a stream does whose cluster is in trouble.
     const subject = `silent${++subjects}`;
@@ -537,7 +537,7 @@ describeWith(["nats-server"], "durable notifications", () => {
     await done.promise;
   });
 
-  test("that nobody may publish are refused at once", async () => {
+  test("that this user may not publish are refused at once", async () => {
     const guarded = await startNats(`jetstream: { store_dir: "$FOLDER" }
       authorization: { users: [{ user: a, password: a, permissions: { publish: ["other"] } }] }`);
     onTestFinished(() => guarded.stop());
@@ -603,7 +603,7 @@ describeWith(["nats-server"], "durable notifications", () => {
     expect(handled).toEqual([0, 1, 2, 3]);
   });
 
-  test("that are too long for the engine are refused at once", async () => {
+  test("that are too long for nats-server are refused at once", async () => {
     const connection = await open();
     const bytes = connection.info?.max_payload ?? 0;
     const publisher = createClient(durableLink(connection, { subject: `long${++subjects}` }));

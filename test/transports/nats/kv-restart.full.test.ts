@@ -8,7 +8,7 @@ import { LastingEngine } from "./lasting-engine.ts";
 import { LongPayment } from "./long-payment.ts";
 
 describeWith(["nats-server"], "idempotency keys when NATS is restarted during a lease", () => {
-  test("a worker that could not give its sign holds its key all the same", async () => {
+  test("a worker that could not renew its lease in time still holds its key", async () => {
     const engine = await LastingEngine.start();
     const connections = [await engine.connect(), await engine.connect()];
     const buckets: KV[] = [];

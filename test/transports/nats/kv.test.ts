@@ -197,7 +197,7 @@ describeWith(["nats-server"], "idempotency keys on NATS", () => {
     expect(await client.call("crash", [1], key("c"))).toBe(3);
   });
 
-  test("an error that says that the call did not run, or may run later, is no answer", async () => {
+  test("an error that says that the call did not run, or may run later, is not stored", async () => {
     const failures = [
       new RpcError(-32009, "Upstream failed", { ran: false, reason: "unavailable" }),
       new RpcError(-32009, "Upstream failed", { ran: "unknown", reason: "connection-lost" }),
@@ -230,7 +230,7 @@ describeWith(["nats-server"], "idempotency keys on NATS", () => {
     }
   });
 
-  test("a result that is no JSON is no answer either, and its key is free at once", async () => {
+  test("a result that is not JSON is not stored, and its key is free at once", async () => {
     const clock = new FakeClock();
     const results: unknown[] = [10n, (async function* () {})(), "paid"];
     const { client } = await setUp({ pay: (_: never) => results.shift() }, { clock });
@@ -243,7 +243,7 @@ describeWith(["nats-server"], "idempotency keys on NATS", () => {
     expect(await client.call("pay", [1], key("k"))).toBe("paid");
   });
 
-  test("a declared error whose data is no JSON is kept without them, as its caller got it", async () => {
+  test("a declared error whose data is not JSON is stored without it, as its caller got it", async () => {
     let runs = 0;
     const { client } = await setUp({
       refuse: (_: never) => {
@@ -383,7 +383,7 @@ describeWith(["nats-server"], "idempotency keys on NATS", () => {
     expect(runs).toBe(0);
   });
 
-  test("a lease that is no time is refused", async () => {
+  test("a lease that is not a duration is refused", async () => {
     const { bucket } = await setUp({}, { workers: 0 });
     for (const leaseMs of [0, -1, Number.NaN, Number.POSITIVE_INFINITY]) {
       expect(() => idempotency(bucket, { leaseMs })).toThrow(TypeError);
@@ -392,7 +392,7 @@ describeWith(["nats-server"], "idempotency keys on NATS", () => {
 });
 
 describeWith(["nats-server"], "rate limits on NATS", () => {
-  test("a bucket is shared by all who take from it, and fills again", async () => {
+  test("all callers of a bucket share it, and it refills", async () => {
     const engine = await Engine.start('jetstream: { store_dir: "$FOLDER" }');
     const clock = new FakeClock();
     const stores: NatsLimits[] = [];

@@ -54,7 +54,7 @@ async function doomedWorker(engine: Engine, more: Record<string, () => unknown> 
 }
 
 describeWith(["nats-server"], "natsLink", () => {
-  test("says at once that nobody answers", async () => {
+  test("reports at once that there is no server", async () => {
     const engine = await Engine.start();
     const client = createClient<{ echo(): unknown }>(natsLink(await engine.connect(), { subject }));
     await expect(client.call("echo")).rejects.toMatchObject({
@@ -83,7 +83,7 @@ describeWith(["nats-server"], "natsLink", () => {
     expect(await client.call("\ud800")).toBe("half");
   });
 
-  test("a subject that is no subject is refused", async () => {
+  test("an invalid subject is refused", async () => {
     const engine = await Engine.start();
     const connection = await engine.connect();
     for (const wrong of ["", "a..b", "a.>", "a.*", "a b", "$SYS", undefined as never]) {
@@ -141,7 +141,7 @@ describeWith(["nats-server"], "natsLink", () => {
     expect(texts[0]).not.toContain("traceparent");
   });
 
-  test("what the engine would not take is refused before it is sent", async () => {
+  test("what nats-server would not accept is refused before it is sent", async () => {
     const engine = await Engine.start("max_payload: 1000");
     const { server } = await engine.serve({
       repeat: (text: string, count: number) => text.repeat(count),
@@ -307,7 +307,7 @@ describeWith(["nats-server"], "natsLink", () => {
     expect(await client.call("hold")).toBe(1);
   });
 
-  test("a call that may run twice waits while the engine is away, and is sent again", async () => {
+  test("an idempotent call waits while nats-server is down, and is sent again", async () => {
     const engine = await Engine.start();
     const started = deferred();
     let runs = 0;
@@ -370,7 +370,7 @@ describeWith(["nats-server"], "natsLink", () => {
     expect(await request("later", [])).toEqual({ jsonrpc: "2.0", result: "later", id: 1 });
   });
 
-  test("while the engine is away calls fail at once, and then they are answered again", async () => {
+  test("while nats-server is down calls fail at once, and then they are answered again", async () => {
     const engine = await Engine.start();
     const methods = { echo: (value: unknown) => value, hold: () => new Promise(() => {}) };
     const { connection: own } = await engine.serve(methods);
@@ -393,7 +393,7 @@ describeWith(["nats-server"], "natsLink", () => {
     expect(own.isClosed()).toBe(false);
   });
 
-  test("one who calls again at once, and again, does not keep the engine away", async () => {
+  test("a tight retry loop does not starve the reconnect", async () => {
     const engine = await Engine.start();
     await engine.serve({ echo: (value: unknown) => value });
     const proxy = await startProxy({ port: engine.nats.port });
@@ -446,7 +446,7 @@ describeWith(["nats-server"], "natsLink", () => {
     proxy.close();
   });
 
-  test("calls of a user who could not hear the replies fail at once", async () => {
+  test("calls of a user that may not receive replies fail at once", async () => {
     const engine = await Engine.start(`
       authorization: { users: [
         { user: worker, password: w }
@@ -493,7 +493,7 @@ describeWith(["nats-server"], "natsLink", () => {
     await server.close();
   });
 
-  test("a worker reaches a caller after its call, and hears when it is gone", async () => {
+  test("a worker reaches a caller after its call, and notices when it is gone", async () => {
     const engine = await Engine.start();
     const gone = deferred();
     const told = deferred<unknown>();
@@ -521,7 +521,7 @@ describeWith(["nats-server"], "natsLink", () => {
     });
   });
 
-  test("a link that nobody closes sees its calls fail when the connection closes", async () => {
+  test("the calls of an open link fail when the connection closes", async () => {
     const engine = await Engine.start();
     await engine.serve({ hold: () => new Promise(() => {}) });
     const connection = await engine.connect();

@@ -168,7 +168,7 @@ describeWith(["nats-server"], "the permissions that the docs give", () => {
     expect(await read(client.stream("ticks", [500]))).toBe(500);
   });
 
-  test("let a worker with allow_responses notice who is gone, also when it may no longer ask", async () => {
+  test("let a worker with allow_responses notice a caller that is gone, also when it may no longer probe", async () => {
     const engine = await Engine.start(withResponses.replace("max: 1000", "max: 5"));
     const { connection, lacking, clock, waiting, ended } = await serving(engine);
     const { connection: ann } = await as(engine, "ann");

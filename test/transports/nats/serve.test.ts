@@ -76,7 +76,7 @@ describeWith(["nats-server"], "serveNats", () => {
     expect(await client.call("method7")).toBe("method7");
   });
 
-  test("callers do not decide how long the errors are that it tells of", async () => {
+  test("callers do not decide how long the reported errors are", async () => {
     const engine = await Engine.start("max_payload: 4096");
     const find = method({}, (name) => {
       throw new RpcError(1001, `There is no ${name}`);
@@ -94,7 +94,7 @@ describeWith(["nats-server"], "serveNats", () => {
     expect(told.map(({ last_error }) => last_error.length)).toEqual([256, 256]);
   });
 
-  test("what does not know its methods beforehand is served all the same", async () => {
+  test("a service that does not know its methods beforehand is served too", async () => {
     const engine = await Engine.start();
     const host = new Host((request) => success(`${request.method} was called`));
     onTestFinished(() => host.close());
@@ -198,7 +198,7 @@ describeWith(["nats-server"], "serveNats", () => {
     await Promise.all(told);
   });
 
-  test("a worker whose connection closes for good says so, once", async () => {
+  test("a worker whose connection closes for good logs it once", async () => {
     const engine = await Engine.start('jetstream: { store_dir: "$FOLDER" }');
     const told: { level: string; message: string }[] = [];
     const log = {
@@ -263,7 +263,7 @@ describeWith(["nats-server"], "serveNats", () => {
     expect(await replies).toEqual(Array(5).fill({ status: "rejected", reason }));
   });
 
-  test("a worker that may not answer says so in its log, once", async () => {
+  test("a worker that may not reply logs it once", async () => {
     const engine = await Engine.start(`
       authorization: { users: [
         { user: worker, password: w, permissions: { publish: { deny: ["_INBOX.>", "other.>"] } } }

@@ -61,7 +61,7 @@ async function settled(...connections: NatsConnection[]): Promise<void> {
   for (let i = 0; i < 3; i++) for (const each of connections) await each.flush();
 }
 
-describeWith(["nats-server"], "a stranger on NATS", () => {
+describeWith(["nats-server"], "an unknown caller on NATS", () => {
   test("reaches only the methods that it may send to, by no other subject either", async () => {
     let runs = 0;
     const { mailbox, ask, guess } = await scene({ wipe: () => ++runs });
@@ -117,7 +117,7 @@ describeWith(["nats-server"], "a stranger on NATS", () => {
     expect(await call).toBe("done");
   });
 
-  test("does not answer for another whom a worker calls back", async () => {
+  test("does not answer for another caller that a worker calls back", async () => {
     const gate = deferred();
     const asked = deferred<unknown>();
     const { client, guess } = await scene(
@@ -162,7 +162,7 @@ describeWith(["nats-server"], "a stranger on NATS", () => {
     expect(heard).toBe(1);
   });
 
-  test("does not have the engine hang up on a worker", async () => {
+  test("does not make nats-server disconnect a worker", async () => {
     const gate = deferred();
     onTestFinished(() => gate.resolve());
     const { connection, stranger, textOf } = await scene({
@@ -237,7 +237,7 @@ describeWith(["nats-server"], "a stranger on NATS", () => {
     expect(await client.call("echo", ["hi"])).toBe("hi");
   });
 
-  test("who is called over one link cannot guess the inbox of another", async () => {
+  test("a callee of one link cannot guess the inbox of another", async () => {
     const engine = await Engine.start();
     const connection = await engine.connect();
     const inboxes: string[] = [];

@@ -142,7 +142,7 @@ describeWith(["nats-server"], "streams over NATS", () => {
     await ended.promise;
   });
 
-  test("end where one who cannot be asked has left, such as after a request with NATS's own client", async () => {
+  test("end when a caller that cannot be probed has left, such as a request of NATS's own client", async () => {
     const engine = await Engine.start();
     const ended = deferred();
     await engine.serve({
@@ -164,7 +164,7 @@ describeWith(["nats-server"], "streams over NATS", () => {
     await ended.promise;
   });
 
-  test("begin anew where items were lost and they may run twice", async () => {
+  test("start again if items were lost and they are idempotent", async () => {
     const engine = await Engine.start();
     const read = deferred();
     let runs = 0;
@@ -255,7 +255,7 @@ describeWith(["nats-server"], "streams over NATS", () => {
     expect(await rest).toEqual({ done: true, value: undefined });
   });
 
-  test("are asked for with credit, so that a worker makes no more before it hears of its reader", async () => {
+  test("are called with credit, so that a worker makes no more items before its reader responds", async () => {
     const engine = await Engine.start();
     const made: number[] = [];
     const items = stream({}, async function* () {

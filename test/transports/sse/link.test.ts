@@ -75,7 +75,7 @@ async function read(url: string, options?: Parameters<typeof sseLink>[1]): Promi
   return items;
 }
 
-test("every call asks for events", async () => {
+test("every call accepts events", async () => {
   const { url, seen } = await scripted(sending(anyError, "end"));
   await expect(clientOf(url, { headers: { "X-Key": "k" } }).call("m")).rejects.toMatchObject({
     code: 7,
@@ -133,7 +133,7 @@ describe("a stream that is cut", () => {
     });
   });
 
-  test("is asked for again while the server restarts", async () => {
+  test("is requested again while the server restarts", async () => {
     const { url, seen } = await scripted(
       sending(`retry: 1\n${item(1)}`, "cut"),
       (_, response) => response.destroy(),
@@ -166,7 +166,7 @@ describe("a stream that is cut", () => {
     expect(await read(gone.url, { maxResumes: 2 })).toEqual([1, "CONNECTION_LOST"]);
   });
 
-  test("is lost, and may have run, where nobody answers any more", async () => {
+  test("is lost, and may have run, if the server no longer answers", async () => {
     const { url } = await scripted((request, response) => {
       (request.socket as Socket & { server: Server }).server.close();
       sending(`retry: 1\n${item(1)}`, "cut")(request, response);
@@ -205,7 +205,7 @@ describe("a stream that is cut", () => {
     expect(seen).toHaveLength(2);
   });
 
-  test("is not asked for again by somebody who left", async () => {
+  test("is not requested again by a caller that left", async () => {
     const cut = deferred();
     const { url, seen } = await scripted((_, response) => {
       response.writeHead(200, { "content-type": "text/event-stream" });
@@ -218,7 +218,7 @@ describe("a stream that is cut", () => {
     expect(seen[1]?.headers["last-event-id"]).toBe("s.1");
   });
 
-  test("is not asked for again by somebody who left between two connections", async () => {
+  test("is not requested again by a caller that left between two connections", async () => {
     const clock = new FakeClock();
     const { url, seen } = await scripted(sending(item(1), "cut"));
     const cancel = new AbortController();
@@ -247,7 +247,7 @@ describe("a stream that is cut", () => {
     expect(seen).toHaveLength(3);
   });
 
-  test("is asked for again when its server gives no sign of life", async () => {
+  test("is requested again when its server is silent", async () => {
     const clock = new FakeClock();
     const silent: Step = (_, response) => void response.on("close", () => closed++);
     let closed = 0;
@@ -302,7 +302,7 @@ describe("a stream that is cut", () => {
   });
 });
 
-describe("replies that are no events", () => {
+describe("replies that are not events", () => {
   test("an error of JSON-RPC is that error", async () => {
     const body = '{"jsonrpc":"2.0","error":{"code":-32001,"message":"no"},"id":null}';
     const { url } = await scripted(refusing(401, body));

@@ -142,7 +142,7 @@ describe("a child", () => {
     expect(await (await connect({ cwd })).call("cwd")).toBe(cwd);
   });
 
-  test("may print lines that are no messages", async () => {
+  test("may print lines that are not messages", async () => {
     const connection = await connect({}, "banner");
     expect(await connection.call("echo", ["hi"])).toBe("hi");
   });
@@ -169,7 +169,7 @@ describe("a link that closes", () => {
     expect(isAlive(pid)).toBe(false);
   });
 
-  test("kills a child that hears neither", async () => {
+  test("kills a child that ignores both", async () => {
     const connection = await connect({ killAfterMs: 50 }, "deaf");
     const pid = await connection.call("pid");
     const call = expect(connection.call("hang")).rejects.toMatchObject({ code: "CLOSED" });

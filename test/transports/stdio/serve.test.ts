@@ -35,7 +35,7 @@ describe("standard output", () => {
     expect(child.stdout).toBe(`${result(1, 1)}\ngoodbye\n`);
   });
 
-  test("that nobody reads any more is an end and no crash", async () => {
+  test("whose reader is gone ends the command without a crash", async () => {
     const child = start();
     child.process.stdout.destroy();
     child.send(call(1, "echo", ["x".repeat(100_000)]));
@@ -107,7 +107,7 @@ describe("the end of standard input", () => {
   });
 });
 
-test("a stream ends when nobody reads it any more", async () => {
+test("a stream ends when its reader is gone", async () => {
   const child = start();
   child.send(call(1, "ticks"));
   await child.heard("stdout", '"value":100');

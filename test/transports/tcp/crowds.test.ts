@@ -42,7 +42,7 @@ describe("a caller for whom there is no connection left", () => {
     },
   );
 
-  test("is dropped if 100 others are being told so, or one address could keep out all others", async () => {
+  test("is dropped while 100 others are being refused, or one address could keep out all others", async () => {
     // Those who are told stay until they close.
     vi.useFakeTimers({ toFake: ["setTimeout"] });
     onTestFinished(() => void vi.useRealTimers());

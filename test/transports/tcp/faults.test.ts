@@ -50,7 +50,7 @@ describe("lines", () => {
     expect(JSON.parse(await client.closed)).toMatchObject({ error: { code: -32600 }, id: null });
   });
 
-  test("the tenth message that is no JSON is the last", async () => {
+  test("the tenth message that is not JSON is the last", async () => {
     const { port } = await serve(methods);
     const client = new RawSocket({ port });
     client.send(`${"garbage\n".repeat(9)}${echo}\ngarbage\n${echo}\n`);
@@ -165,7 +165,7 @@ describe("a peer that does not read", () => {
     expect(await connection?.closed).toMatchObject({ message: "the peer does not read" });
   });
 
-  test("is cut off by what is pushed to it without being asked for", async () => {
+  test("is cut off if it does not read unsolicited messages", async () => {
     const { port, connections } = await serve(methods);
     const client = new RawSocket({ port });
     client.socket.pause();

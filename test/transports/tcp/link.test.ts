@@ -63,7 +63,7 @@ describe("an address", () => {
     expect(await beside.call("ask")).toBe("first");
   });
 
-  test.skipIf(!hasIpv6)("of IPv6 is understood", async () => {
+  test.skipIf(!hasIpv6)("of IPv6 is understood (needs IPv6)", async () => {
     const { server } = started();
     const { port, host } = await serveSocket(server, { port: 0, host: "::1" });
     expect(host).toBe("::1");
@@ -71,7 +71,7 @@ describe("an address", () => {
     expect(await client.call("where")).toEqual(["tcp", "::1"]);
   });
 
-  test("where nobody listens fails the call, and says which", async () => {
+  test("without a listener fails the call, and names the address", async () => {
     const port = await ownPort();
     await expect(createClient(tcpLink({ port })).call("echo", [1])).rejects.toMatchObject({
       name: "WireError",

@@ -68,7 +68,7 @@ test("an option that is not set does not make a call to tls: travel in the open"
   await client.close();
 });
 
-test("a record that was spoiled on the line ends the connection at both ends", async () => {
+test("a corrupted record ends the connection on both sides", async () => {
   const line = await spoiledLine(port);
   const connection = await connectSocket({
     host: "localhost",

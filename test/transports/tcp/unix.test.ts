@@ -93,7 +93,7 @@ describe("a unix socket", () => {
     }
   });
 
-  test("replaces one that nobody serves any more", async () => {
+  test("replaces a stale one", async () => {
     await leaveStaleSocket();
     await using _ = await serveSocket(service(), { path });
     expect(await echo()).toBe("hi");
@@ -109,7 +109,7 @@ describe("a unix socket", () => {
     expect(readdirSync(folder)).toEqual(["rpc.sock"]);
   });
 
-  test("does not replace a file that is no socket", async () => {
+  test("does not replace a file that is not a socket", async () => {
     writeFileSync(path, "precious");
     await expect(serveSocket(service(), { path })).rejects.toMatchObject({ code: "EADDRINUSE" });
     expect(lstatSync(path).isFile()).toBe(true);

@@ -34,7 +34,7 @@ describe("a worker thread", () => {
     await exit;
   });
 
-  test("that closes its service exits, and its parent hears of it", async () => {
+  test("that closes its service exits, and its parent notices", async () => {
     const { worker, exit } = start();
     const link = portLink(worker);
     await link.call("close");
@@ -85,7 +85,7 @@ function webPort(port: import("node:worker_threads").MessagePort): Port {
 }
 
 describe("a port of a browser", () => {
-  test("is started, and its other end hears that it was closed", async () => {
+  test("is started, and its peer notices that it was closed", async () => {
     const { port1, port2 } = new MessageChannel();
     const server = servePort(echo(), webPort(port1));
     const link = portLink(webPort(port2));
@@ -105,7 +105,7 @@ describe("a port of a browser", () => {
     await expect(link.call("echo")).rejects.toMatchObject({ code: "CLOSED" });
   });
 
-  test("of a worker hears of errors in the worker, which are not the wire's", async () => {
+  test("of a worker reports errors in the worker, which are not errors of the wire", async () => {
     const { port1, port2 } = new MessageChannel();
     const events = new EventTarget();
     const { close: _, ...scope } = webPort(port1);
@@ -148,7 +148,7 @@ test("two ends of a BroadcastChannel are a wire", async () => {
   await server.closed;
 });
 
-test("what is no text is answered with an error, and does not end the wire", async () => {
+test("a message that is not a string is answered with an error, and does not end the wire", async () => {
   const { port1, port2 } = new MessageChannel();
   servePort(echo(), port1);
   const heard: unknown[] = [];
@@ -177,6 +177,6 @@ test("a service that closes closes all its ports, and keeps none that is gone", 
   await Promise.all(links.map((link) => link.closed));
 });
 
-test("what is no port is refused", () => {
+test("a value that is not a port is refused", () => {
   expect(() => portLink({ postMessage() {} })).toThrow(TypeError);
 });

@@ -109,7 +109,7 @@ describe("mounted in a framework", () => {
     await connection.close();
   });
 
-  test("a request is let in with its principal, or refused with a status", async () => {
+  test("a request is admitted with its principal, or refused with a status", async () => {
     let known = true;
     const server = serverOf({ who: method({}, (_, { principal }) => principal) });
     const url = await mount(
@@ -131,7 +131,7 @@ describe("mounted in a framework", () => {
     await connection.close();
   });
 
-  test("so are those that were let in at the same moment as others", async () => {
+  test("so are those that were admitted at the same moment as others", async () => {
     const asked = deferred();
     let count = 0;
     const verify = async (): Promise<undefined> => {
@@ -149,7 +149,7 @@ describe("mounted in a framework", () => {
     other?.terminate();
   });
 
-  test("a server that closes says so with 1001 and refuses the next", async () => {
+  test("a server that closes sends 1001 and refuses the next connection", async () => {
     const server = serverOf(methods);
     const url = await mount(wsHandler(server));
     const { closed } = await rawClient(url);

@@ -254,7 +254,7 @@ describe("healing", () => {
     expect(await client.api.echo("healed")).toBe("healed");
   });
 
-  test("a link that must not heal connects anew only for a call", async () => {
+  test("a link that does not reconnect opens a new connection only for a call", async () => {
     const { port } = await serve(methods);
     const proxy = await startProxy({ port, host: "127.0.0.1" });
     onTestFinished(() => proxy.close());

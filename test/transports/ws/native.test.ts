@@ -54,7 +54,7 @@ describe("connecting", () => {
     });
   });
 
-  test("a host that says nothing is given up after a while, or when its caller says so", async () => {
+  test("a host that does not answer is given up after a while, or when the caller cancels", async () => {
     const silent = createTcpServer();
     await new Promise<void>((resolve) => silent.listen(0, "127.0.0.1", resolve));
     onTestFinished(() => void silent.close());
@@ -117,7 +117,7 @@ describe("a wire that ends", () => {
     });
   });
 
-  test("a server that sends only bytes is told so, and closed with a code that pages may use", async () => {
+  test("a server that sends only binary frames gets an error, and the connection is closed with a code that pages may use", async () => {
     const { url, server } = await strangeServer();
     const heard: string[] = [];
     const closed = new Promise((resolve) =>

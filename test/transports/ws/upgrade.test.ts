@@ -120,7 +120,7 @@ describe("a message that is none", () => {
     expect(await closed).toEqual([1007, ""]);
   });
 
-  test("one that is too long is told so, and closes it with 1009", async () => {
+  test("one that is too long gets an error, and closes it with 1009", async () => {
     const { methods, started, aborted } = endless();
     const { url } = await serve(methods, { server: { limits: { maxMessageBytes: 1000 } } });
     const { ws, inbox, closed } = await rawClient(url);
@@ -377,7 +377,7 @@ describe("admission", () => {
     await rawClient(url);
   });
 
-  test("a request that is no WebSocket is refused", async () => {
+  test("a request that is not a WebSocket upgrade is refused", async () => {
     const { port } = await serve(methods);
     expect(await refused(port, { "sec-websocket-version": "7" })).toMatchObject({ status: 400 });
   });
@@ -403,7 +403,7 @@ test("an HTTP server that closes lets calls on its sockets finish, and its servi
 });
 
 describe("a server that closes", () => {
-  test("says so with 1001, after the last reply", async () => {
+  test("closes with 1001, after the last reply", async () => {
     let release = (): void => {};
     let begun = (): void => {};
     const started = new Promise<void>((resolve) => {

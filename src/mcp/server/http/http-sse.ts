@@ -6,7 +6,7 @@ import { type HttpMessage, messageLimits } from "../../../http/http-message.ts";
 import { HttpTransport } from "../../../http/http-transport.ts";
 import { NodeMessage } from "../../../http/node-message.ts";
 import { bufferedTooMuch, type Refusal, unsupportedEncoding } from "../../../http/refusal.ts";
-import { defaultDrainMs } from "../../../protocol/defaults.ts";
+import { defaultDrainMs, defaultKeepAliveMs } from "../../../protocol/defaults.ts";
 import type { Principal } from "../../../protocol/origin.ts";
 import { callsDone } from "../../../protocol/origin-calls.ts";
 import type { NodeHandler } from "../../../transports/http/node-handler.ts";
@@ -63,7 +63,7 @@ const mostOpen = 1_000;
 /** The transport of 2024-11-05: GET opens a stream, which says where to POST. */
 export function httpSseHandler(
   server: McpServer,
-  { authorization: options, keepAliveMs = 15_000 }: McpHttpOptions,
+  { authorization: options, keepAliveMs = defaultKeepAliveMs }: McpHttpOptions,
   path: string,
 ): NodeHandler {
   const open = new Map<string, Open>();

@@ -26,7 +26,7 @@ const each = must(
 );
 const apart = must(
   "JSON-RPC 2.0, 6 and 7",
-  "An entry that is no request is answered with an error of its own, with the id null, and leaves the others alone.",
+  "An entry that is not a request gets its own error with the id null, and does not affect the others.",
 );
 const silent = must(
   "JSON-RPC 2.0, 4.1 and 6",

@@ -22,7 +22,7 @@ const writeRawWebSocket = writerOf("framing", "raw-websocket");
 
 const cut = must(
   "JSON-RPC 2.0, 1 (independent of transport); RFC 9293, 3.8",
-  "A stream of bytes has no messages of its own. How the bytes are cut on the way changes nothing.",
+  "A byte stream has no message boundaries. How the bytes are split on the way must not matter.",
 );
 const lines = should(
   "JSON Lines; NDJSON 1.0, 3",

@@ -59,7 +59,7 @@ export const versionCases: readonly ConformanceCase[] = [
     "A 1.0 request is answered in 1.0 or refused",
     should(
       "JSON-RPC 2.0, 3; JSON-RPC 1.0, 1.2",
-      "A 2.0 server may speak 1.0 as well, and tells it by the missing version. A 1.0 response has result, error and id.",
+      "A 2.0 server may support 1.0 as well, which it recognizes by the missing version. A 1.0 response has result, error and id.",
     ),
     [
       ask(

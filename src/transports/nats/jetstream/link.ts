@@ -134,10 +134,11 @@ function headersOf(
   outgoing: Outgoing,
   options: DurableLinkOptions,
 ): { readonly headers: MsgHdrs; readonly messageId: string | undefined } {
-  const { traceparent, tracestate } = request;
+  const { traceparent, tracestate, baggage } = request;
+  const carried = { traceparent, tracestate, baggage, ...outgoing.headers };
   const headers = createHeaders();
   let messageId = options.messageId?.(request);
-  for (const [name, value] of Object.entries({ traceparent, tracestate, ...outgoing.headers })) {
+  for (const [name, value] of Object.entries(carried)) {
     if (name.toLowerCase() === "nats-msg-id") messageId ??= value;
     else if (value !== undefined) setHeader(headers, name, value);
   }

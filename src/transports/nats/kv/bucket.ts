@@ -11,7 +11,7 @@ export type { KV, KvEntry } from "@nats-io/kv";
 export const requestMs = 2_000;
 export const lateMessage = "NATS did not answer in time";
 const pollMs = 100;
-/** After this time a failed request is tried again, whatever nats-server says of the bucket. */
+/** After this time a failed request is tried again, whatever nats-server reports about the bucket. */
 const retryMs = 1_000;
 
 /** The key for a string of a caller, which NATS might not accept as a key, or which might be very long. */

@@ -2,3 +2,4 @@
 export { type IdempotencyOptions, idempotency } from "./idempotency.ts";
 export { type NatsLimits, natsLimits } from "./limits.ts";
 export { type NatsNonces, natsNonces } from "./nonces.ts";
+export { type NatsWorkOptions, natsWork } from "./work.ts";

@@ -48,7 +48,7 @@ export function natsLimits(store: KV, options: { readonly clock?: Clock } = {}):
         const gained = (Math.max(0, now - at) * perSecond) / 1_000;
         const held = Math.min(capacity, tokens + gained);
         if (held < cost) return { allowed: false, remaining: held };
-        // Never backwards: between two workers whose clocks differ, the same time would count again and again.
+        // Never backwards: between two workers whose clocks differ, the same time would count repeatedly.
         const level = { tokens: held - cost, at: Math.max(at, now) } satisfies Level;
         const text = JSON.stringify(level);
         const write =

@@ -1,6 +1,6 @@
-/** Tasks of A2A agents in PostgreSQL. @module callwire/a2a/postgres */
+/** Long-running work in PostgreSQL. @module callwire/work/postgres */
 import { limitOf } from "../protocol/limits.ts";
-import type { TaskPage, TaskQuery, TaskRecord, TaskStore } from "./task-store.ts";
+import type { WorkPage, WorkQuery, WorkRecord, WorkStore } from "./work-store.ts";
 
 /** What the store needs of a client, such as a `Pool` of the package `pg`. */
 export interface PostgresClient {
@@ -10,26 +10,26 @@ export interface PostgresClient {
   ): Promise<{ readonly rows: readonly unknown[]; readonly rowCount: number | null }>;
 }
 
-export interface PostgresTaskStoreOptions {
-  /** The table, with its schema if it has one. @default "callwire_tasks" */
+export interface PostgresWorkStoreOptions {
+  /** The table, with its schema if it has one. @default "callwire_work" */
   readonly table?: string;
-  /** How long a task is kept after its last change. @default 604800000 */
+  /** How long a record is kept after its last change, unless it says otherwise. @default 604800000 */
   readonly ttlMs?: number;
 }
 
-/** Most tasks that are removed each time that one is added. */
+/** Most expired records that are removed each time that one is added. */
 const sweep = 100;
 
 /**
- * Keeps tasks in PostgreSQL, so that they survive their process, and every process of a fleet can answer for them.
- * `prepare` creates the table.
+ * Stores work in PostgreSQL, so that it survives its process, and every process of a fleet can answer for it.
+ * `prepare` creates the table. Services that are not one fleet need tables of their own.
  * @example
  * ```ts
  * import { a2aAgent } from "callwire/a2a";
- * import { PostgresTaskStore } from "callwire/a2a/postgres";
+ * import { PostgresWorkStore } from "callwire/work/postgres";
  *
- * declare const pool: import("callwire/a2a/postgres").PostgresClient; // new Pool() of the package pg
- * const store = new PostgresTaskStore(pool);
+ * declare const pool: import("callwire/work/postgres").PostgresClient; // new Pool() of the package pg
+ * const store = new PostgresWorkStore(pool);
  * await store.prepare();
  * const agent = a2aAgent({
  *   card: { name: "Parrot", description: "Repeats what it is told" },
@@ -38,17 +38,16 @@ const sweep = 100;
  * });
  * ```
  */
-export class PostgresTaskStore implements TaskStore {
-  readonly isShared = true;
+export class PostgresWorkStore implements WorkStore {
   readonly #client: PostgresClient;
   readonly #table: string;
   readonly #ttlMs: number;
 
-  constructor(client: PostgresClient, options: PostgresTaskStoreOptions = {}) {
-    const { table = "callwire_tasks" } = options;
+  constructor(client: PostgresClient, options: PostgresWorkStoreOptions = {}) {
+    const { table = "callwire_work" } = options;
     if (!/^\w+(\.\w+)?$/.test(table))
       throw new TypeError(
-        `table must be a name such as "callwire_tasks", not ${JSON.stringify(table)}`,
+        `table must be a name such as "callwire_work", not ${JSON.stringify(table)}`,
       );
     this.#client = client;
     this.#table = table;
@@ -62,7 +61,7 @@ export class PostgresTaskStore implements TaskStore {
     await this.#client.query(`CREATE TABLE IF NOT EXISTS ${table} (
       id text PRIMARY KEY,
       owner text NOT NULL,
-      context_id text NOT NULL,
+      work_group text NOT NULL,
       state text NOT NULL,
       changed_at bigint NOT NULL,
       version integer NOT NULL,
@@ -75,7 +74,7 @@ export class PostgresTaskStore implements TaskStore {
     await this.#client.query(`CREATE INDEX IF NOT EXISTS ${index}_expiry ON ${table} (expires_at)`);
   }
 
-  async load(id: string): Promise<TaskRecord | undefined> {
+  async load(id: string): Promise<WorkRecord | undefined> {
     const { rows } = await this.#client.query(
       `SELECT record FROM ${this.#table} WHERE id = $1 AND expires_at > now()`,
       [id],
@@ -83,22 +82,14 @@ export class PostgresTaskStore implements TaskStore {
     return recordsOf(rows)[0];
   }
 
-  async save(record: TaskRecord): Promise<boolean> {
-    const { task, owner, version, changedAt } = record;
-    const values = [
-      task.id,
-      owner,
-      task.contextId,
-      task.status.state,
-      changedAt,
-      version,
-      this.#ttlMs,
-      JSON.stringify(record),
-    ];
+  async save(record: WorkRecord): Promise<boolean> {
+    const { id, owner, group, state, version, changedAt, ttlMs = this.#ttlMs } = record;
+    const text = JSON.stringify(record);
+    const values = [id, owner, group, state, changedAt, version, ttlMs, text];
     const expiry = "now() + $7 * interval '1 millisecond'";
     if (version > 1) {
       const { rowCount } = await this.#client.query(
-        `UPDATE ${this.#table} SET owner = $2, context_id = $3, state = $4, changed_at = $5, version = $6,
+        `UPDATE ${this.#table} SET owner = $2, work_group = $3, state = $4, changed_at = $5, version = $6,
           expires_at = ${expiry}, record = $8 WHERE id = $1 AND version = $6 - 1`,
         values,
       );
@@ -106,25 +97,33 @@ export class PostgresTaskStore implements TaskStore {
     }
     await this.#sweep();
     const { rowCount } = await this.#client.query(
-      `INSERT INTO ${this.#table} (id, owner, context_id, state, changed_at, version, expires_at, record)
+      `INSERT INTO ${this.#table} (id, owner, work_group, state, changed_at, version, expires_at, record)
         VALUES ($1, $2, $3, $4, $5, $6, ${expiry}, $8) ON CONFLICT (id) DO NOTHING`,
       values,
     );
     return rowCount === 1;
   }
 
-  async list({
-    owner,
-    contextId,
-    state,
-    changedSince,
-    after,
-    limit,
-  }: TaskQuery): Promise<TaskPage> {
+  async remove(id: string): Promise<void> {
+    await this.#client.query(`DELETE FROM ${this.#table} WHERE id = $1`, [id]);
+  }
+
+  async changed(known: ReadonlyMap<string, number>): Promise<WorkRecord[]> {
+    const { rows } = await this.#client.query(
+      `SELECT record FROM ${this.#table} AS stored
+        JOIN unnest($1::text[], $2::integer[]) AS known (id, version) ON stored.id = known.id
+        WHERE stored.version > known.version AND expires_at > now()`,
+      [[...known.keys()], [...known.values()]],
+    );
+    return recordsOf(rows);
+  }
+
+  async list(query: WorkQuery): Promise<WorkPage> {
+    const { owner, group, state, changedSince, after, limit } = query;
     const values: unknown[] = [owner];
     const value = (given: unknown): string => `$${values.push(given)}`;
     const conditions = ["owner = $1", "expires_at > now()"];
-    if (contextId !== undefined) conditions.push(`context_id = ${value(contextId)}`);
+    if (group !== undefined) conditions.push(`work_group = ${value(group)}`);
     if (state !== undefined) conditions.push(`state = ${value(state)}`);
     if (changedSince !== undefined) conditions.push(`changed_at >= ${value(changedSince)}`);
     const matching = conditions.join(" AND ");
@@ -153,6 +152,6 @@ export class PostgresTaskStore implements TaskStore {
   }
 }
 
-function recordsOf(rows: readonly unknown[]): TaskRecord[] {
+function recordsOf(rows: readonly unknown[]): WorkRecord[] {
   return (rows as readonly { readonly record: string }[]).map(({ record }) => JSON.parse(record));
 }

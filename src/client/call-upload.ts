@@ -1,0 +1,27 @@
+import { WireError } from "../protocol/errors.ts";
+import type { Running } from "../protocol/running.ts";
+import { UploadSender } from "../protocol/upload-sender.ts";
+import type { OutgoingCall } from "./outgoing-call.ts";
+import type { RichCalls } from "./rich-calls.ts";
+
+/** Sends what a call uploads. Clients load this file when they need it, so that other pages do without it. */
+export function callUpload(
+  call: OutgoingCall,
+  running: Running,
+  rich: RichCalls | undefined,
+): UploadSender {
+  const { method, timeoutMs, request } = call;
+  return new UploadSender(call.options.upload ?? [], {
+    members: (item) => rich?.members(item) ?? { value: item },
+    fail(cause) {
+      const why = cause instanceof Error ? cause.message : `${cause}`;
+      call.fail(new WireError("ABORTED", `the upload of ${method} failed: ${why}`, { cause }));
+    },
+    /** The default time-out counts while the server is awaited: a source may take its time. */
+    waitsForSource(waits) {
+      if (request.timeoutMs !== undefined || call.read || call.failed) return;
+      call.dueAt = undefined;
+      if (!waits) running.schedule(call, timeoutMs);
+    },
+  });
+}

@@ -1,0 +1,54 @@
+import type { Answer, Answerer } from "../protocol/answer.ts";
+import type { Limits } from "../protocol/limits.ts";
+import type { Log } from "../protocol/log.ts";
+import type { Origin } from "../protocol/origin.ts";
+import type { ServerRunning } from "../protocol/server-running.ts";
+
+/** What a connection asks for the replies to the peer's messages. */
+export interface CallAnswerer {
+  answerPayload(payload: unknown, text: string, origin: Origin): Answer;
+  tooLarge(origin: Origin): string | undefined;
+  unreadable(origin: Origin): string | undefined;
+  /** The same for a connection that finishes: it refuses all calls. */
+  refusing(): CallAnswerer;
+}
+
+export interface NoMethodsSettings {
+  readonly running: ServerRunning;
+  readonly limits: Limits;
+  readonly log: Log;
+}
+
+/**
+ * Answers every call with "Method not found", for clients without a service. Few servers call such a client, so the code
+ * that answers is loaded with the first call: it would be a third of a web page's bundle.
+ */
+export class NoMethods implements CallAnswerer {
+  readonly #settings: NoMethodsSettings;
+  #answerer: Promise<Answerer> | undefined;
+
+  constructor(settings: NoMethodsSettings) {
+    this.#settings = settings;
+  }
+
+  async answerPayload(payload: unknown, text: string, origin: Origin): Promise<string | undefined> {
+    try {
+      this.#answerer ??= import("./method-not-found.ts").then((own) =>
+        own.methodNotFoundAnswerer(this.#settings),
+      );
+      return await (await this.#answerer).answerPayload(payload, text, origin);
+    } catch (error) {
+      this.#answerer = undefined;
+      this.#settings.log.error({ err: error }, "could not load the code that answers calls");
+      return undefined;
+    }
+  }
+
+  tooLarge(): undefined {}
+
+  unreadable(): undefined {}
+
+  refusing(): this {
+    return this;
+  }
+}

@@ -1,0 +1,11 @@
+/** A parsed message before it is checked. */
+export interface Envelope {
+  readonly jsonrpc?: unknown;
+  readonly method?: unknown;
+  readonly params?: unknown;
+  readonly id?: unknown;
+}
+
+export function isEnvelope(value: unknown): value is Envelope {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
