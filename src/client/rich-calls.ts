@@ -79,7 +79,8 @@ export class RichCalls {
     call.cancel = cancel;
     if (call.failed) cancel();
     try {
-      const bytes = new ReceivedBytes(attachments, attachments.maxBytes ?? defaultMaxBytes);
+      const max = attachments.maxBytes ?? defaultMaxBytes;
+      const bytes = new ReceivedBytes(attachments, max, Number.POSITIVE_INFINITY);
       await bytes.collect(attachedIn(reply.result, reply.types ?? {}), collected);
       call.bytes = bytes;
       return reply;

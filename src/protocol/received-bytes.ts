@@ -29,13 +29,15 @@ export function attachedFault(
 export class ReceivedBytes {
   readonly #attachments: Attachments | undefined;
   readonly #maxBytes: number;
+  readonly #maxStreamBytes: number;
   /** Those that were read as a whole, by the numbers of their parts. */
   readonly #whole = new Map<number, Uint8Array<ArrayBuffer>>();
 
-  /** `maxBytes` is the length up to which a value is read. */
-  constructor(attachments: Attachments | undefined, maxBytes: number) {
+  /** `maxBytes` is the length up to which a value is read, and `maxStreamBytes` that up to which a stream is. */
+  constructor(attachments: Attachments | undefined, maxBytes: number, maxStreamBytes = maxBytes) {
     this.#attachments = attachments;
     this.#maxBytes = maxBytes;
+    this.#maxStreamBytes = maxStreamBytes;
   }
 
   /** Reads all values of these kinds. Parts arrive one after the other, so none of another kind may come before. */
@@ -44,7 +46,11 @@ export class ReceivedBytes {
     for (const { part, kind, size } of attached) {
       if (!kinds.has(kind)) isOver = true;
       else if (isOver) throw new TypeError("the parts of streams must come last");
-      else this.#whole.set(part, await readAll(this.#open(part, size), this.#maxBytes));
+      else
+        this.#whole.set(
+          part,
+          await readAll(this.#open(part, size, this.#maxBytes), this.#maxBytes),
+        );
     }
   }
 
@@ -55,7 +61,8 @@ export class ReceivedBytes {
     const { part, data, size, type = "", name = "", lastModified } = json;
     const bytes = data === undefined ? this.#whole.get(part as number) : fromBase64(data);
     if (bytes === undefined) {
-      const stream = this.#open(part as number, size);
+      const max = kind === "stream" ? this.#maxStreamBytes : this.#maxBytes;
+      const stream = this.#open(part as number, size, max);
       if (kind === "stream") return stream;
       if (kind === "bytes" || size === undefined) throw new TypeError("wrong form");
       return kind === "blob"
@@ -77,9 +84,9 @@ export class ReceivedBytes {
     }
   }
 
-  #open(part: number, size: number | undefined): ReadableStream<Uint8Array> {
+  #open(part: number, size: number | undefined, max: number): ReadableStream<Uint8Array> {
     if (this.#attachments === undefined) throw new TypeError(`part ${part} is missing`);
-    return checked(this.#attachments.open(part), size, this.#maxBytes);
+    return checked(this.#attachments.open(part), size, max);
   }
 }
 
