@@ -20,9 +20,11 @@ export interface Callable<Types extends CallTypes = CallTypes> {
   readonly [callTypes]: Types;
 }
 
-/** Marks a stream in the caller's types. */
+declare const streamed: unique symbol;
+
+/** Marks a stream in the caller's types. Not by a name, because results have members of any name: a Blob has `stream`. */
 export interface StreamOf<Item> {
-  readonly stream: Item;
+  readonly [streamed]: Item;
 }
 
 /** Marks, in the caller's types, the items that the caller sends. */
