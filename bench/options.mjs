@@ -17,6 +17,7 @@ export const suiteNames = [
   "mcp-http",
   "mcp-list",
   "mcp-gateway",
+  "a2a-http",
   "mcp-stdio",
   "lsp-stdio",
   "mcp-client",
