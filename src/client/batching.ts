@@ -38,6 +38,8 @@ export function batching(link: Link, options: BatchingOptions = {}): Link {
 
   return {
     send(request, outgoing) {
+      // Files travel with a request of their own.
+      if (request.attachments) return link.send(request, outgoing);
       const reply = payload.add(request, outgoing);
       if (payload.size >= max) flush();
       else if (payload.size === 1) {
@@ -52,6 +54,7 @@ export function batching(link: Link, options: BatchingOptions = {}): Link {
       return link.close();
     },
     states: link.states,
+    carriesBytes: link.carriesBytes,
   };
 }
 

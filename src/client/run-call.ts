@@ -47,7 +47,7 @@ export function runCall(
       const { rich, request } = call;
       const send = (loaded: RichCalls | undefined): ReturnType<Handle> => {
         call.rich = loaded;
-        return handle(loaded ? loaded.encode(request) : request, call);
+        return loaded ? loaded.send(request, call, handle) : handle(request, call);
       };
       const replied = options.upload
         ? import("./call-upload.ts").then((loaded) => loaded.sendWithUpload(call, running, send))

@@ -6,6 +6,7 @@ import { compressedStream, fetchCodings, inflatedChunks } from "./fetch-codings.
 import { StreamSink } from "./fetch-event-sink.ts";
 import { FetchHead } from "./fetch-head.ts";
 import type { BodyFault, BodyReader, HttpMessage, MessageLimits } from "./http-message.ts";
+import { type ByteSource, sourceOf } from "./multipart-reader.ts";
 import type { UploadBody } from "./upload-body.ts";
 
 const jsonHeaders = { "content-type": "application/json" };
@@ -127,6 +128,16 @@ export class FetchMessage implements HttpMessage {
       // The client left in the middle of its body.
       body.fail("unreadable");
     }
+  }
+
+  openBody(): ByteSource | BodyFault {
+    if (this.#request.bodyUsed) return "consumed";
+    if (codingOf(this.head.contentEncoding) !== undefined) return "encoded";
+    return sourceOf(this.#request.body);
+  }
+
+  sendStream(status: number, bytes: ReadableStream<Uint8Array>, headers: HeaderRecord): void {
+    this.#answer(new Response(bytes, { status, headers }));
   }
 
   inTurn(run: () => void): void {

@@ -33,6 +33,13 @@ function isUtf8(parameters: string): boolean {
   return true;
 }
 
+/** Whether a client accepts bytes beside the reply. */
+export function acceptsParts(accept: string | undefined): boolean {
+  // Most clients accept nothing of the kind, and a search takes less time than the expression.
+  if (accept?.includes("multipart/") !== true) return false;
+  return /(?:^|,)\s*multipart\/form-data\s*(?:,|$)/i.test(accept);
+}
+
 /** What a client accepts as a reply. */
 export type ReplyForm =
   | "json"
@@ -47,6 +54,7 @@ export function replyForm(accept: string | undefined): ReplyForm {
     case "application/json":
       return "json";
     case "application/json, text/event-stream":
+    case "application/json, text/event-stream, multipart/form-data":
       return "either";
   }
   let json = false;

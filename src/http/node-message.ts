@@ -11,7 +11,9 @@ import { BodyBytes } from "./body-bytes.ts";
 import type { HeaderRecord } from "./client-exchange.ts";
 import { type Coding, codingOf, type SentBody } from "./content-coding.ts";
 import type { EventSink } from "./event-peer.ts";
-import type { BodyReader, HttpMessage, MessageLimits } from "./http-message.ts";
+import type { BodyFault, BodyReader, HttpMessage, MessageLimits } from "./http-message.ts";
+import type { ByteSource } from "./multipart-reader.ts";
+import { NodeByteSource, writeStream } from "./node-bytes.ts";
 import { compressLater, compressNow, inflateLater, nodeCodings } from "./node-codings.ts";
 import { NodeEventSink, whenClosed } from "./node-event-sink.ts";
 import { NodeHead } from "./node-head.ts";
@@ -150,6 +152,15 @@ export class NodeMessage implements HttpMessage {
     this.#request.resume();
   }
 
+  openBody(): ByteSource | BodyFault {
+    const request = this.#request as ParsedRequest;
+    if (codingOf(this.head.contentEncoding) !== undefined) return "encoded";
+    if (request._body === true || request.readableEnded) return "consumed";
+    if (this.#awaitsContinue) this.#response.writeContinue();
+    markUpload(request);
+    return new NodeByteSource(request);
+  }
+
   #hand(reader: BodyReader, text: string | undefined, sent: SentBody | undefined): void {
     const { buffers } = this.#limits;
     const run = (): void => reader.received(text, sent);
@@ -195,6 +206,11 @@ export class NodeMessage implements HttpMessage {
         countUnread(response, bytes.length, this.#limits);
       },
     );
+  }
+
+  sendStream(status: number, bytes: ReadableStream<Uint8Array>, headers: HeaderRecord): void {
+    this.#response.writeHead(status, headers);
+    void writeStream(this.#response, bytes, this.#limits.writeTimeoutMs);
   }
 
   /** More than a message may hold is not read: closing while it arrives could discard the unread response. */

@@ -9,6 +9,7 @@ import {
 } from "../../http/event-peer.ts";
 import { type MessageLimits, messageLimits, type RequestHead } from "../../http/http-message.ts";
 import { isJsonType, isLinesType, type ReplyForm, replyForm } from "../../http/media-type.ts";
+import { boundaryOf } from "../../http/multipart-reader.ts";
 import {
   badRequest,
   busy,
@@ -19,6 +20,7 @@ import {
   refusal,
   refusedBy,
   streamGone,
+  unmarkedUpload,
   unsupportedEncoding,
   unsupportedType,
 } from "../../http/refusal.ts";
@@ -67,6 +69,8 @@ export type Route =
   | { readonly kind: "read" }
   /** Its body is a call and what it uploads, a message in each line. */
   | { readonly kind: "lines" }
+  /** The first part of its body is a payload, and the others are read while its calls run. */
+  | { readonly kind: "parts"; readonly boundary: string }
   /** The call is in the URL. */
   | { readonly kind: "call"; readonly text: string; readonly known: boolean }
   /** It resumes a stream that another request began. */
@@ -87,6 +91,12 @@ const readLines: Route = { kind: "lines" };
 const refuseBusy: Route = { kind: "refuse", refusal: busy };
 const refuseCoding: Route = { kind: "refuse", refusal: unsupportedEncoding([]) };
 const refuseType: Route = { kind: "refuse", refusal: unsupportedType };
+
+/**
+ * Browsers send forms of other sites without asking first. Their Origin is checked; a header that no form has makes
+ * sure of it, also for browsers that send no Origin.
+ */
+const refuseUnmarked: Route = { kind: "refuse", refusal: unmarkedUpload };
 
 /** Decides what is done with requests for one service, on every platform. */
 export class EndpointRules {
@@ -129,16 +139,23 @@ export class EndpointRules {
   route(head: RequestHead, url: string): Route {
     const refused = this.refuse(head);
     switch (head.method) {
-      case "POST":
+      case "POST": {
         if (refused !== undefined) return { kind: "refuse", refusal: refused };
         if (this.service.answerer.settings.overload?.refuses()) return refuseBusy;
         if (isLinesType(head.contentType)) {
           return codingOf(head.contentEncoding) === undefined ? readLines : refuseCoding;
         }
+        const boundary = isJsonType(head.contentType) ? undefined : boundaryOf(head.contentType);
+        if (boundary !== undefined) {
+          return head.get("rpc-attachments") === undefined
+            ? refuseUnmarked
+            : { kind: "parts", boundary };
+        }
         if (!isJsonType(head.contentType)) return refuseType;
         return Number(head.contentLength ?? 0) > this.service.limits.maxMessageBytes
           ? { kind: "refuse", refusal: this.tooLarge }
           : readBody;
+      }
       case "OPTIONS":
         return { kind: "refuse", refusal: this.#preflight(head) };
     }

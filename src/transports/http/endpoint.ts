@@ -8,6 +8,7 @@ import {
   badRequest,
   bodyConsumed,
   bufferedTooMuch,
+  malformedParts,
   type Refusal,
   replyHeaders,
   statusOf,
@@ -58,6 +59,7 @@ export class Endpoint implements ExchangeHost {
     const route = this.rules.route(message.head, message.url);
     if (route.kind === "read") message.read(exchange);
     else if (route.kind === "lines") this.#receiveUpload(exchange);
+    else if (route.kind === "parts") message.inTurn(() => void exchange.readParts(route.boundary));
     else message.inTurn(() => this.#follow(exchange, route));
   }
 
@@ -71,6 +73,7 @@ export class Endpoint implements ExchangeHost {
   }
 
   refusalOf(fault: BodyFault): Refusal {
+    if (fault === "malformed") return malformedParts;
     if (fault === "unreadable") return badRequest;
     if (fault === "consumed") return bodyConsumed;
     return fault === "too-large" ? this.rules.tooLarge : bufferedTooMuch;
@@ -121,7 +124,7 @@ export class Endpoint implements ExchangeHost {
     for (const exchange of this.#open.list()) exchange.cutShort();
   }
 
-  #follow(exchange: Exchange, route: Exclude<Route, { kind: "read" | "lines" }>): void {
+  #follow(exchange: Exchange, route: Exclude<Route, { kind: "read" | "lines" | "parts" }>): void {
     switch (route.kind) {
       case "refuse":
         exchange.refuse(route.refusal, route.refusal === this.rules.tooLarge);

@@ -9,18 +9,24 @@ import {
   RequestHeaders,
   replyText,
   unsignedEvents,
+  uploadHeaders,
   wireErrorOf,
   writeRequest,
 } from "../../http/client-exchange.ts";
 import { compressedFromLength, type SentBody } from "../../http/content-coding.ts";
 import { EventStreamDecoder, replyTooLarge } from "../../http/event-stream.ts";
+import { attachedTo, multipartBody } from "../../http/multipart-body.ts";
+import { boundaryOf, MultipartReader } from "../../http/multipart-reader.ts";
+import { counted, messageOf } from "../../http/multipart-request.ts";
 import { compress, nodeCodings } from "../../http/node-codings.ts";
 import { renewing } from "../../http/renewed-exchange.ts";
 import { linesHeaders, uploadLines, uploadOf } from "../../http/upload-lines.ts";
+import type { Attachments } from "../../protocol/attachments.ts";
 import { systemClock, type Timer } from "../../protocol/clock.ts";
 import { WireError } from "../../protocol/errors.ts";
 import { type Exchange, exchangeLink, type Payload } from "../../protocol/exchange.ts";
 import type { Link } from "../../protocol/link.ts";
+import type { Request } from "../../protocol/message.ts";
 import { badReply } from "../../protocol/pair.ts";
 import type { HttpSigner } from "../../protocol/seal.ts";
 import { absoluteAddress, httpUrl, isRelative } from "../../protocol/url.ts";
@@ -31,6 +37,7 @@ import {
   type HttpLinkOptions,
 } from "./fetch-link.ts";
 import { InflatingHandler } from "./inflating-handler.ts";
+import { ResponseBytes } from "./response-bytes.ts";
 
 export interface NodeHttpLinkOptions extends HttpLinkOptions {
   /** Most connections at the same time; further calls wait for a free one, and each open stream holds one. @default 256 */
@@ -68,7 +75,7 @@ export function httpLink(url: string | URL, options: NodeHttpLinkOptions = {}): 
   const coding = options.compress ? { "accept-encoding": codings.join(", ") } : undefined;
 
   const dispatch = (
-    body: SentBody | AsyncIterable<string>,
+    body: SentBody | AsyncIterable<string> | ReadableStream<Uint8Array>,
     payload: Payload,
     own: HeaderRecord,
   ): Promise<string | undefined> =>
@@ -77,7 +84,7 @@ export function httpLink(url: string | URL, options: NodeHttpLinkOptions = {}): 
       if (signer?.check !== undefined) call.check = { reply: signer.check, sent: own };
       const { pool, path } = destination as Destination;
       const handler = options.compress ? new InflatingHandler(call) : call;
-      // Its types leave out iterables, which it takes as any other request of undici does.
+      // Its types leave out iterables and streams, which it takes as any other request of undici does.
       const sent = body as SentBody;
       pool.dispatch({ path, method: "POST", headers: own, body: sent }, handler);
     });
@@ -94,21 +101,43 @@ export function httpLink(url: string | URL, options: NodeHttpLinkOptions = {}): 
       : dispatch(body, payload, own);
   };
 
+  const upload = async (
+    text: string,
+    request: Request,
+    attachments: Attachments,
+    payload: Payload,
+  ): Promise<string | undefined> => {
+    const attached = attachedTo(request);
+    const body = multipartBody(text, attached, attachments);
+    const { contentType, length } = body;
+    const own = {
+      ...(await headers.of(payload)),
+      ...uploadHeaders(contentType, attached.length),
+      ...(length !== undefined && { "content-length": `${length}` }),
+    };
+    const report = payload.outgoing[0]?.options?.onUploadProgress;
+    return dispatch(body.stream(counted(body, report)), payload, own);
+  };
+
   const exchange: Exchange = (text, payload) => {
     if (destination === undefined) {
       if (closed) throw new WireError("CLOSED", "the link is closed");
       destination = destinationOf(httpUrl(absoluteAddress(url, options.baseUrl)), options);
     }
     const to = destination;
-    const upload = uploadOf(payload, signer);
-    if (upload !== undefined) {
+    const items = uploadOf(payload, signer);
+    if (items !== undefined) {
       return Promise.resolve(headers.of(payload)).then((own) =>
-        dispatch(uploadLines(text, payload, upload), payload, {
+        dispatch(uploadLines(text, payload, items), payload, {
           ...own,
           ...coding,
           ...linesHeaders,
         }),
       );
+    }
+    const [request] = payload.requests as [Request];
+    if (request.attachments !== undefined) {
+      return upload(text, request, request.attachments, payload);
     }
     if (coding === undefined || text.length < compressedFromLength) {
       return send(text, payload, to, coding);
@@ -124,6 +153,8 @@ export function httpLink(url: string | URL, options: NodeHttpLinkOptions = {}): 
       await destination?.pool.destroy();
     },
     tap: options.tap,
+    // A signature covers a text.
+    carriesBytes: signer === undefined,
   });
 }
 
@@ -171,6 +202,8 @@ class PoolCall implements Dispatcher.DispatchHandler {
   #all: PendingBytes | undefined;
   #length = 0;
   #events: EventStreamDecoder | undefined;
+  /** Set if bytes come beside the reply. */
+  #parts: ResponseBytes | undefined;
   readonly #waiting: string[] = [];
   #busy = false;
   /** Runs after the reply. */
@@ -201,7 +234,7 @@ class PoolCall implements Dispatcher.DispatchHandler {
   }
 
   onResponseStart(
-    _controller: Dispatcher.DispatchController,
+    controller: Dispatcher.DispatchController,
     status: number,
     headers: Record<string, string | string[] | undefined>,
   ): void {
@@ -214,7 +247,12 @@ class PoolCall implements Dispatcher.DispatchHandler {
         return Array.isArray(value) ? value.join(", ") : value;
       };
     }
-    if (typeof type === "string" && isEventStream(type)) {
+    const boundary = typeof type === "string" ? boundaryOf(type) : undefined;
+    if (boundary !== undefined) {
+      this.#parts = new ResponseBytes(controller);
+      const reader = new MultipartReader(this.#parts, boundary);
+      messageOf(reader, this.#maxBytes, this.#payload).then(this.#resolve, this.#reject);
+    } else if (typeof type === "string" && isEventStream(type)) {
       if (this.check !== undefined) throw unsignedEvents();
       this.#events = new EventStreamDecoder(this.#maxBytes);
     }
@@ -222,6 +260,10 @@ class PoolCall implements Dispatcher.DispatchHandler {
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
     if (this.#end !== undefined) return;
+    if (this.#parts !== undefined) {
+      this.#parts.push(chunk);
+      return;
+    }
     if (this.#events !== undefined) {
       this.#events.push(chunk, ({ data }) => this.#waiting.push(data));
       this.#handOver(controller);
@@ -238,6 +280,10 @@ class PoolCall implements Dispatcher.DispatchHandler {
 
   onResponseEnd(): void {
     this.#end?.cancel();
+    if (this.#parts !== undefined) {
+      this.#parts.end();
+      return;
+    }
     if (this.#events !== undefined) {
       if (this.#payload.expectsReply) this.#reject(endedEarly());
       else this.#resolve(undefined);
@@ -262,6 +308,7 @@ class PoolCall implements Dispatcher.DispatchHandler {
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
     this.#end?.cancel();
+    this.#parts?.end(afterStart(error, undefined));
     const { code } = error as { code?: unknown };
     // An invalid header is a mistake of the program, not of the connection.
     if (code === "UND_ERR_INVALID_ARG") this.#reject(error);
