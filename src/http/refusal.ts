@@ -62,7 +62,7 @@ export const unsupportedType: Refusal = refusal(
 );
 /** For a body with files that the page of another site could have sent. */
 export const unmarkedUpload: Refusal = refusal(
-  403,
+  415,
   invalidRequest(
     "a multipart request needs the header Rpc-Attachments, because pages of other sites cannot send it",
   ),

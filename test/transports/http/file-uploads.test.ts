@@ -191,7 +191,7 @@ describe("a multipart request", () => {
 
   test("without the header that no form can send is refused", async () => {
     const { status } = await post(await listen(methods), parts(hashCall, "sea"), {});
-    expect(status).toBe(403);
+    expect(status).toBe(415);
   });
 
   test("of the page of another site is refused, whatever its headers", async () => {
