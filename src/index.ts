@@ -27,6 +27,7 @@ export type {
   MethodDefinition,
   MethodLimits,
   StreamDefinition,
+  StreamOf,
 } from "./protocol/contract.ts";
 export type { CredentialSource, Credentials } from "./protocol/credentials.ts";
 export { defaultDrainMs } from "./protocol/defaults.ts";

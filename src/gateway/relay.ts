@@ -120,7 +120,14 @@ export class Relay implements Outgoing {
     if (hasEnded(context)) throw callerGone();
     const refusal = settings.streams && !isNotification(request) && streamRefusal(context);
     if (refusal) throw new Settled(refusal);
-    const outgoing = await outgoingRequest(request, context, settings, link);
+    const attachments = attachmentsOf(request, context);
+    let whole = request;
+    if (attachments !== undefined && !link.carriesBytes) {
+      whole = await withBytesInside(request, attachments, settings, context);
+      if (hasEnded(context)) throw callerGone();
+    }
+    const carried = link.carriesBytes ? attachments : undefined;
+    const outgoing = outgoingRequest(whole, context, settings, carried);
     const { maxBytes } = settings;
     // The upstream might close the connection, which other calls share.
     if (maxBytes !== undefined && isLongerThan(maxBytes, outgoing)) throw new Settled(tooLong);
@@ -269,33 +276,35 @@ function watchEnd(context: Context, run: () => void): void {
   else context.signal.addEventListener("abort", run, { once: true });
 }
 
-async function outgoingRequest(
+/** The request with its files as base64, for links that cannot carry them beside the message. */
+async function withBytesInside(
+  request: Request,
+  attachments: Attachments,
+  { maxBytes = defaultMaxBytes }: RelaySettings,
+  { signal }: Context,
+): Promise<Request> {
+  const { params, types = {} } = request;
+  return {
+    ...request,
+    params: (await inlined(params, types, attachments, maxBytes, signal)) as Params,
+  };
+}
+
+function outgoingRequest(
   request: Request,
   context: Context,
   settings: RelaySettings,
-  { carriesBytes }: Link,
-): Promise<Request> {
+  attachments: Attachments | undefined,
+): Request {
   // Forward the trace context from whichever transport it came over.
   const { traceparent, tracestate, baggage } = traceContextOf(request, context.transport) ?? {};
   // Ids of different callers may be equal, so each forwarded call gets its own.
   const id = isNotification(request) ? undefined : nextId();
-  // Files pass while they arrive if the link can carry them beside the message.
-  const attachments = attachmentsOf(request, context);
-  const params =
-    attachments === undefined || carriesBytes
-      ? request.params
-      : ((await inlined(
-          request.params,
-          request.types ?? {},
-          attachments,
-          settings.maxBytes ?? defaultMaxBytes,
-          context.signal,
-        )) as Params);
   return {
     jsonrpc: settings.version === "1.0" ? undefined : "2.0",
     method: settings.method,
-    attachments: carriesBytes ? attachments : undefined,
-    params: withOwnTokens(params ?? undefined, id, settings.partialToken),
+    attachments,
+    params: withOwnTokens(request.params ?? undefined, id, settings.partialToken),
     id,
     timeoutMs: settings.timeoutMs,
     traceparent,

@@ -35,6 +35,7 @@ export function typescriptClient(document: unknown): string {
   const names = ["type Client", "type ClientOptions", "createClient", "type Link", "type Method"];
   if (positional.length > 0) names.push("type Middleware");
   if (methods.includes("data: Schema<")) names.push("type Schema");
+  if (methods.includes("result: StreamOf<")) names.push("type StreamOf");
   return [
     `// Made by "callwire generate" from the OpenRPC document of ${linesOf(`${title} ${version}`).join(" ").trim()}; edits are lost.`,
     `import { ${names.join(", ")} } from "callwire";`,
@@ -74,7 +75,7 @@ function methodType(method: OpenrpcMethod, types: TypeScriptTypes, indent: strin
   const result =
     stream === undefined
       ? types.type(method.result?.schema ?? {}, inner)
-      : `{ readonly stream: ${types.type(stream.item, inner)} }`;
+      : `StreamOf<${types.type(stream.item, inner)}>`;
   const upload = method["x-upload"];
   const items =
     upload === undefined
