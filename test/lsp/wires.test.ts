@@ -17,6 +17,7 @@ import {
   serveLsp,
 } from "callwire/lsp";
 import { FakeClock } from "callwire/testing";
+import { build as bundle } from "esbuild";
 import { beforeAll, describe, expect, test } from "vitest";
 import { build } from "../cli/process.ts";
 import { root } from "../entries.ts";
@@ -128,6 +129,20 @@ describe("the process of a server", () => {
     await connection.close();
     listener.close();
   });
+});
+
+test("a bundled server loads TLS only if it is used, so that it starts at once", async () => {
+  const { outputFiles } = await bundle({
+    entryPoints: [program],
+    bundle: true,
+    platform: "node",
+    format: "esm",
+    write: false,
+  });
+  const text = outputFiles[0]?.text ?? "";
+  const loaded = Array.from(text.matchAll(/^import .* from "(node:.*)";$/gm), ([, name]) => name);
+  expect(loaded).toEqual(["node:net"]);
+  expect(text).toContain('import("node:tls")');
 });
 
 async function hoverOver(link: LspLink): Promise<unknown> {
