@@ -1,4 +1,5 @@
 import type { KnipConfig } from "knip";
+import board from "./examples/board/package.json" with { type: "json" };
 import tracing from "./examples/tracing/package.json" with { type: "json" };
 import a2a from "./test/a2a/peers/package.json" with { type: "json" };
 import browser from "./test/browser/package.json" with { type: "json" };
@@ -13,6 +14,7 @@ const installedElsewhere = Object.keys({
   ...mcp.dependencies,
   ...a2a.dependencies,
   ...tracing.dependencies,
+  ...board.dependencies,
 });
 
 /** Read as a file, run as programs, or imported only by fixtures in JavaScript. */
@@ -20,15 +22,24 @@ const neverImported = [
   "axe-core",
   "conformance-2025",
   "conformance-2026",
+  "@langchain/core",
+  "@langchain/langgraph",
   "@modelcontextprotocol/core",
+  "@modelcontextprotocol/inspector-cli",
   "@modelcontextprotocol/server",
+  "@modelcontextprotocol/server-everything",
+  "@modelcontextprotocol/server-filesystem",
+  "@modelcontextprotocol/server-github",
+  "@modelcontextprotocol/server-memory",
+  "@modelcontextprotocol/server-sequential-thinking",
+  "mcp-server-commands",
   "typescript-language-server",
   "typescript",
   "@types/pg",
 ];
 
 /** Dependencies of this package too, and this package. */
-const knownHere = ["@opentelemetry/api", "callwire", "typescript"];
+const knownHere = ["@opentelemetry/api", "callwire", "typescript", "zod"];
 
 const config: KnipConfig = {
   workspaces: {
@@ -36,13 +47,13 @@ const config: KnipConfig = {
       entry: [
         ...entries.flatMap(({ sources }) => sources),
         "src/cli/main.ts",
-        "examples/**/*.ts",
+        "examples/**/*.{ts,tsx}",
         "scripts/*.mjs",
         "test/types/**/*.test-d.ts",
         // A test starts it as a process of its own.
-        "test/a2a/peers/postgres-agent.ts",
+        "test/a2a/peers/working-process.ts",
       ],
-      project: ["{src,test,examples}/**/*.ts", "scripts/*.mjs"],
+      project: ["{src,test,examples}/**/*.{ts,tsx}", "scripts/*.mjs"],
     },
     playground: { project: ["src/**/*.{ts,tsx}"] },
   },

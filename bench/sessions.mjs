@@ -1,12 +1,12 @@
-/** What a session costs that nobody uses. */
+/** What a session or a task costs that nobody uses. */
 import { openSession } from "./candidates/mcp-request.mjs";
 
 /** Opened before the first look, so that all is compiled and every table has its first size. */
 const before = 500;
 const atOnce = 32;
 
-/** Opens `count` sessions, leaves them alone, and gives the heap that each of them holds. */
-export async function memoryOfSessions({ port, path }, look, count) {
+/** Opens `count` sessions or what `idle` sends, leaves them alone, and gives the heap that each of them holds. */
+export async function memoryOfSessions({ port, path, idle }, look, count) {
   await open(before);
   const { heap: empty } = await look({ collect: true });
   await open(count);
@@ -16,8 +16,18 @@ export async function memoryOfSessions({ port, path }, look, count) {
   async function open(some) {
     let left = some;
     const openAll = async () => {
-      while (left-- > 0) await openSession(port, path);
+      while (left-- > 0) await (idle === undefined ? openSession(port, path) : send());
     };
     await Promise.all(Array.from({ length: atOnce }, openAll));
+  }
+
+  async function send() {
+    const { text: body, headers } = idle;
+    const response = await fetch(`http://127.0.0.1:${port}${path}`, {
+      method: "POST",
+      body,
+      headers,
+    });
+    if (!(await response.text()).includes('"result"')) throw new Error("the server refused a task");
   }
 }

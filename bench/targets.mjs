@@ -19,6 +19,11 @@ export function atMostMicros(micros, candidate, workloads) {
   return workloads.map((workload) => ({ kind: "cost", micros, candidate, workload }));
 }
 
+/** What a call may cost more than with another candidate. */
+export function atMostMore(micros, candidate, of, workloads) {
+  return workloads.map((workload) => ({ kind: "extra", micros, candidate, of, workload }));
+}
+
 /** `mebibytes` is what the heap may grow by over the items or calls of the memory run. */
 export function flatMemory(mebibytes, candidate) {
   return { kind: "memory", mebibytes, candidate };
@@ -49,6 +54,7 @@ function holds({ kind, times, rate, micros, mebibytes, kilobytes }, median) {
     case "rate":
       return median >= rate;
     case "cost":
+    case "extra":
       return median <= micros;
     case "memory":
       return median <= mebibytes;
@@ -68,6 +74,10 @@ function measuredValues({ kind, candidate, of, workload }, costsOf, { memory, se
   }
   const costs = costsOf(candidate, workload);
   if (kind === "cost") return costs;
+  if (kind === "extra") {
+    const others = costsOf(of, workload);
+    return costs.flatMap((cost, i) => (others[i] === undefined ? [] : [cost - others[i]]));
+  }
   return kind === "rate"
     ? costs.map((micros) => 1e6 / micros)
     : ratios(costs, costsOf(of, workload));
@@ -83,6 +93,8 @@ function describe({ kind, candidate, of, workload, times, rate, micros, mebibyte
       return `${candidate}, ${workload}: at least ${rate.toLocaleString("en")} per CPU second`;
     case "cost":
       return `${candidate}, ${workload}: at most ${micros} µs of CPU`;
+    case "extra":
+      return `${candidate}, ${workload}: at most ${micros} µs of CPU more than ${of}`;
     case "memory":
       return `${candidate}, memory: the heap grows by at most ${mebibytes} MiB`;
     case "session":

@@ -1,5 +1,6 @@
-// Runs the official conformance suites of MCP: `npm run conformance`, or one half of it with
-// `npm run conformance server` or `… client`.
+// Runs the conformance suites of MCP and A2A: `npm run conformance`, or a part of it with
+// `npm run conformance server`, `… client` or `… a2a`. A2A's are transcripts of our own, in
+// test/a2a/conformance, one for each rule of its specification. MCP's are the official ones:
 //
 // Each run is a suite and what it is told. The server is examples/mcp-everything, in a process of
 // its own; the client is test/mcp/conformance-client.mjs, of which the suites start one for each
@@ -49,11 +50,13 @@ async function main() {
   spawnSync(process.execPath, [build, "--if-stale"], { stdio: ["ignore", "ignore", "inherit"] });
   mkdirSync(join(root, ".cache"), { recursive: true });
   const [half = ""] = process.argv.slice(2);
+  const isGood = "a2a".startsWith(half) ? await transcriptsPass() : true;
+  if (half === "a2a") return isGood ? 0 : 1;
   const everything = startServer();
   const turnstile = await openTurnstile({ atOnce: 2 * availableParallelism(), alone: timed });
   try {
     const url = await urlOf(everything);
-    let failed = 0;
+    let failed = isGood ? 0 : 1;
     for (const run of runs.filter(({ name }) => name.startsWith(half))) {
       failed += (await passes(run, url, turnstile.port)) ? 0 : 1;
     }
@@ -62,6 +65,28 @@ async function main() {
     everything.kill();
     turnstile.close();
   }
+}
+
+/** The transcripts of A2A, with each kind of card. */
+async function transcriptsPass() {
+  const vitest = join(root, "node_modules", "vitest", "vitest.mjs");
+  const args = [vitest, "run", "test/a2a/conformance", "--reporter=json"];
+  const child = spawn(process.execPath, args, {
+    stdio: ["ignore", "pipe", "inherit"],
+    cwd: root,
+  });
+  let output = "";
+  child.stdout.setEncoding("utf8").on("data", (text) => (output += text));
+  await once(child, "close");
+  const { numPassedTests: passed, numFailedTests: failed } = JSON.parse(
+    output.slice(output.indexOf("{")),
+  );
+  const good = failed === 0 && passed > 0;
+  if (!good) console.log(output);
+  console.log(
+    `${good ? "ok    " : "FAILED"} a2a, transcripts: ${passed} cases passed, ${failed} failed`,
+  );
+  return good;
 }
 
 /**

@@ -67,6 +67,11 @@ const services = [
     from: { npm: "examples/tracing" },
     find: () => installed("examples/tracing", ".package-lock.json"),
   },
+  {
+    name: "board example",
+    from: { npm: "examples/board" },
+    find: () => installed("examples/board", ".package-lock.json"),
+  },
   program("curl"),
   program("openssl"),
   program("aria2", "aria2c"),

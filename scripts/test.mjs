@@ -17,7 +17,14 @@ const { values: flags } = parseArgs({ options: { full: { type: "boolean", defaul
  */
 
 /** The packages that tests with peers import, by the names in scripts/fetch-peers.mjs. */
-const peers = ["playwright", "npm peers", "mcp peers", "a2a peers", "tracing example"];
+const peers = [
+  "playwright",
+  "npm peers",
+  "mcp peers",
+  "a2a peers",
+  "tracing example",
+  "board example",
+];
 
 /**
  * The steps of a group run at the same time. What a step prints is shown if it fails, or at once if it is live.

@@ -15,6 +15,8 @@ export type { CallOptions } from "./client/outgoing-call.ts";
 export { type RetryOptions, retry } from "./client/retry.ts";
 export { type Settled, safe } from "./client/safe.ts";
 export type { Answer } from "./protocol/answer.ts";
+export type { Attachments } from "./protocol/attachments.ts";
+export { byteStream, bytes } from "./protocol/byte-schemas.ts";
 export { type Clock, systemClock, type Timer } from "./protocol/clock.ts";
 export { consoleLog } from "./protocol/console-log.ts";
 export type { Context } from "./protocol/context.ts";
@@ -23,6 +25,7 @@ export type {
   ErrorDefinition,
   ErrorDefinitions,
   MethodDefinition,
+  MethodLimits,
   StreamDefinition,
 } from "./protocol/contract.ts";
 export type { CredentialSource, Credentials } from "./protocol/credentials.ts";
@@ -50,7 +53,7 @@ export { compose, type Handle, type Middleware } from "./protocol/handle.ts";
 export { type CloseOptions, Host, type HostOptions } from "./protocol/host.ts";
 export type { Unsendable, Values } from "./protocol/json-value.ts";
 export { defaultLimits, type Limits } from "./protocol/limits.ts";
-export type { Link, LinkState, LinkStates, Outgoing } from "./protocol/link.ts";
+export type { Link, LinkState, LinkStates, Outgoing, UploadProgress } from "./protocol/link.ts";
 export { type Log, silentLog } from "./protocol/log.ts";
 export {
   type ErrorObject,

@@ -83,6 +83,7 @@ const calendarTime: Readonly<Record<string, string>> = {
   "src/a2a/task-run.ts": "dates a task",
   "src/mcp/client/oauth/oauth.ts": "compares with expiresAt of a token, which outlives the process",
   "src/mcp/client/oauth/tokens.ts": "tells when a token expires, which outlives the process",
+  "src/mcp/server/http/shared-sessions.ts": "is stored, for processes on several machines",
   "src/mcp/server/request-state.ts": "dates a state that another process may get back",
   "src/mcp/server/tasks.ts": "dates a task",
   "src/mcp/task-table.ts": "dates a task",

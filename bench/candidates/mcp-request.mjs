@@ -33,9 +33,33 @@ export async function openSession(port, path) {
   return response.headers.get("mcp-session-id");
 }
 
+function headersOf(session) {
+  return [accept, `Mcp-Session-Id: ${session}`, "MCP-Protocol-Version: 2025-11-25"];
+}
+
 /** The requests of the load generator, in a session of theirs. */
 export async function inSession(port, path) {
-  const session = await openSession(port, path);
-  const headers = [accept, `Mcp-Session-Id: ${session}`, "MCP-Protocol-Version: 2025-11-25"];
+  const headers = headersOf(await openSession(port, path));
   return { port, path, requests: { "tools/call": { text: JSON.stringify(call), reply, headers } } };
+}
+
+/** Tools that a server of many has. */
+export const toolNames = Array.from({ length: 1_000 }, (_, i) => `add_${i}`);
+
+/** The same for a list of tools. Servers describe the tools in their own way, so the first reply is the right one. */
+export async function listing(port, path) {
+  const headers = headersOf(await openSession(port, path));
+  const text = JSON.stringify({ jsonrpc: "2.0", id: 7, method: "tools/list", params: {} });
+  const response = await fetch(`http://127.0.0.1:${port}${path}`, {
+    method: "POST",
+    headers: [
+      ["content-type", "application/json"],
+      ...headers.map((header) => header.split(": ", 2)),
+    ],
+    body: text,
+  });
+  const reply = await response.json();
+  const names = reply.result.tools.map(({ name }) => name).sort();
+  if (names.join() !== [...toolNames].sort().join()) throw new Error("some tools are not listed");
+  return { port, path, requests: { "tools/list": { text, reply, headers } } };
 }

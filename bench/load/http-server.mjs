@@ -21,7 +21,10 @@ export function keepAlive(port) {
   return { open, ready };
 }
 
-/** `requests` replaces the JSON-RPC requests for a peer with a wire of its own; `headers` as for each of them. */
+/**
+ * `requests` replaces the JSON-RPC requests for a peer with a wire of its own; `headers` as for each of them. A request
+ * whose replies differ has a `pattern` in place of a `reply`.
+ */
 export async function connect({ port, path = "/", requests = {}, headers }) {
   const { open, ready } = keepAlive(port);
 
@@ -33,8 +36,11 @@ export async function connect({ port, path = "/", requests = {}, headers }) {
       const target = { path, headers, ...usual, ...requests[name] };
       const request = requestBytes(port, target);
       await ready();
-      const expected = await firstReply([...open][0], request, target.reply);
-      return (ms) => exchange([...open], request, expected, ms);
+      const { pattern } = target;
+      const isMatch = pattern === undefined ? undefined : (body) => new RegExp(pattern).test(body);
+      const first = await firstReply([...open][0], request, isMatch ?? equals(target.reply));
+      const isExpected = isMatch ?? ((body) => body === first);
+      return (ms) => exchange([...open], request, isExpected, ms);
     },
   };
 }
@@ -66,12 +72,16 @@ async function openConnection(port) {
   return connection;
 }
 
-function firstReply(connection, request, expected) {
+function equals(expected) {
+  return (body) => isDeepStrictEqual(JSON.parse(body), expected);
+}
+
+function firstReply(connection, request, isExpected) {
   return new Promise((resolve, reject) => {
     connection.onLost = () => reject(new Error("the server closed the connection"));
     connection.onReply = ({ status, body }) => {
       connection.onLost = undefined;
-      if (status === 200 && isDeepStrictEqual(JSON.parse(body), expected)) resolve(body);
+      if (status === 200 && isExpected(body)) resolve(body);
       else reject(new Error(`wrong reply: ${status} ${body.slice(0, 200)}`));
     };
     connection.socket.write(request);
@@ -79,7 +89,7 @@ function firstReply(connection, request, expected) {
 }
 
 /** Keeps every connection busy for `ms`, compares each reply and resolves to their number. */
-function exchange(open, request, expected, ms) {
+function exchange(open, request, isExpected, ms) {
   return new Promise((resolve, reject) => {
     let calls = 0;
     let busy = open.length;
@@ -94,7 +104,7 @@ function exchange(open, request, expected, ms) {
     for (const connection of open) {
       connection.onLost = () => fail("the server closed a connection in mid-call");
       connection.onReply = ({ status, body }) => {
-        if (status !== 200 || body !== expected)
+        if (status !== 200 || !isExpected(body))
           return fail(`wrong reply: ${status} ${body.slice(0, 200)}`);
         calls++;
         if (!over) return connection.socket.write(request);

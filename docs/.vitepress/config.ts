@@ -36,6 +36,7 @@ export default defineConfig({
           { text: "Writing a server", link: "/server" },
           { text: "Writing a client", link: "/client" },
           { text: "TanStack Query", link: "/tanstack-query" },
+          { text: "tRPC and oRPC compared", link: "/comparison" },
           { text: "Testing your application", link: "/testing" },
           { text: "The command line", link: "/cli" },
         ],

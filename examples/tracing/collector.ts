@@ -55,9 +55,9 @@ export class Collector {
     this.#server.closeAllConnections();
   }
 
-  /** Resolves after this number of spans. */
-  async received(count: number): Promise<void> {
-    while (this.#spans.length < count) {
+  /** Resolves after this number of spans; `root` names the first span, if there are several traces. */
+  async received(count: number, root?: string): Promise<void> {
+    while (this.tree("", "", root).length < count) {
       await new Promise<void>((resolve) => {
         this.#changed = resolve;
       });
@@ -68,8 +68,11 @@ export class Collector {
     return new Set(this.#spans.map(({ traceId }) => traceId)).size;
   }
 
-  tree(parent = "", indent = ""): string[] {
-    const children = this.#spans.filter(({ parentSpanId = "" }) => parentSpanId === parent);
+  /** The spans as lines; `root` names the first span, if there are several traces. */
+  tree(parent = "", indent = "", root?: string): string[] {
+    const children = this.#spans.filter(
+      ({ parentSpanId = "", name }) => parentSpanId === parent && (root ?? name) === name,
+    );
     return children.flatMap((span, i) => {
       const last = i === children.length - 1;
       const branch = parent === "" ? "" : last ? "└─ " : "├─ ";
@@ -80,6 +83,46 @@ export class Collector {
       ];
     });
   }
+
+  /** The trace with this first span, as an SVG: a bar for each span. */
+  picture(root: string): string {
+    const below = (parent: string, depth: number): Bar[] =>
+      this.#spans
+        .filter(({ parentSpanId = "", name }) =>
+          parent === "" ? parentSpanId === "" && name === root : parentSpanId === parent,
+        )
+        .flatMap((span) => [{ span, depth }, ...below(span.spanId, depth + 1)]);
+    return picture(below("", 0));
+  }
+}
+
+/** A bar of a picture, by how deep it is in the trace. */
+interface Bar {
+  readonly span: Span;
+  readonly depth: number;
+}
+
+/** Nanoseconds from one time to another, in milliseconds. */
+function millis(from: string, to: string): number {
+  return Number(BigInt(to) - BigInt(from)) / 1e6;
+}
+
+function picture(bars: readonly Bar[]): string {
+  const [first] = bars;
+  if (first === undefined) return "";
+  const from = first.span.startTimeUnixNano;
+  const last = Math.max(...bars.map(({ span }) => millis(from, span.endTimeUnixNano)));
+  const [width, row] = [900, 34];
+  const rows = bars.map(({ span, depth }, i) => {
+    const x = (millis(from, span.startTimeUnixNano) / last) * (width - 20) + 10;
+    const length = (millis(span.startTimeUnixNano, span.endTimeUnixNano) / last) * (width - 20);
+    const y = i * row + 10;
+    const fill = span.kind === 2 || span.kind === 5 ? "#2a6f97" : "#9ecae1";
+    const text = describe(span).replaceAll("&", "&amp;").replaceAll("<", "&lt;");
+    return `<rect x="${x.toFixed(1)}" y="${y + 16}" width="${Math.max(2, length).toFixed(1)}" height="10" rx="2" fill="${fill}"/><text x="${12 + depth * 14}" y="${y + 11}">${text}</text>`;
+  });
+  const height = bars.length * row + 20;
+  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" font-family="sans-serif" font-size="13"><title>The spans of one trace</title><rect width="100%" height="100%" fill="#fff"/>${rows.join("")}</svg>\n`;
 }
 
 function describe(span: Span): string {

@@ -24,6 +24,7 @@ import { methodsExecutor, skillsOf } from "./method-skills.ts";
 import { methodsOf } from "./methods.ts";
 import { Operations } from "./operations.ts";
 import { PushSender, type Webhooks } from "./push-sender.ts";
+import { type ToolCaller, toolSkills, toolsExecutor } from "./tool-skills.ts";
 
 export interface A2aAgentOptions extends Omit<HostOptions, "versions" | "nullParams" | "profile"> {
   /** Who the agent is and what it can do. */
@@ -54,8 +55,10 @@ export class A2aAgent extends Server {
   readonly eventForm = itemResponses;
   readonly #card: Omit<AgentCard, "supportedInterfaces">;
   readonly #sign: CardSigner | undefined;
-  /** Where it is served, as its clients see it; set by whatever serves it. */
-  url = "";
+  /** Where it is served, if that does not follow from requests. */
+  url: string | undefined = undefined;
+  /** The scheme at which clients asked for the card. */
+  #scheme = "http:";
 
   constructor(options: A2aAgentOptions) {
     const { card: description, execute, push, extendedCard, store, ...rest } = options;
@@ -64,10 +67,9 @@ export class A2aAgent extends Server {
     const clock = options.clock ?? systemClock;
     const log = options.log ?? consoleLog;
     const sender = push && new PushSender(push, clock, log);
-    const card = cardOf(description, {
-      push: push !== undefined,
-      extendedCard: extendedCard !== undefined,
-    });
+    const has = { push: push !== undefined, extendedCard: extendedCard !== undefined };
+    const { use = [] } = options;
+    const card = cardOf(description, { ...has, use });
     const tasks = new AgentTasks({
       execute,
       store: store ?? new MemoryWorkStore({ clock }),
@@ -90,10 +92,7 @@ export class A2aAgent extends Server {
               "ExtendedAgentCardNotConfigured",
               "There is no extended card for this caller",
             );
-          return addressedCard(
-            cardOf(found, { push: push !== undefined, extendedCard: true }),
-            this.url,
-          );
+          return addressedCard(cardOf(found, { ...has, use }), this.url ?? this.#addressOf(call));
         }),
       blockMs: limitOf("blockMs", options.blockMs, 600_000),
     });
@@ -110,9 +109,17 @@ export class A2aAgent extends Server {
 
   /** The card for clients that reach the agent at this URL. */
   async card(url: string): Promise<AgentCard> {
+    if (URL.canParse(url)) this.#scheme = new URL(url).protocol;
     const card = addressedCard(this.#card, url);
     const signature = await this.#sign?.(canonicalCard(card));
     return signature === undefined ? card : { ...card, signatures: [signature] };
+  }
+
+  /** The address that a call was sent to. */
+  #addressOf({ transport }: Context): string {
+    const { authority = "localhost", target = "/a2a" } = transport.http ?? {};
+    const [path] = target.split("?");
+    return `${this.#scheme}//${authority}${path}`;
   }
 }
 
@@ -159,6 +166,28 @@ a2aAgent.fromMethods = (
     use: options.use ?? server.use,
     execute: methodsExecutor(server),
   });
+};
+
+/**
+ * Makes an agent whose skills are the tools of an MCP server. A message names one as for `fromMethods`.
+ * @example
+ * ```ts
+ * import { a2aAgent } from "callwire/a2a";
+ * import { mcpClient, mcpHttpLink } from "callwire/mcp/client";
+ *
+ * const tools = mcpClient(mcpHttpLink("https://tools.example.com/mcp"), { name: "me", version: "1" });
+ * const card = { name: "Tools", description: "Calls tools" };
+ * const agent = await a2aAgent.fromTools(tools, { card });
+ * ```
+ */
+a2aAgent.fromTools = async (
+  tools: ToolCaller,
+  options: Omit<A2aAgentOptions, "execute">,
+): Promise<A2aAgent> => {
+  const { defaultInputModes = json, defaultOutputModes = json } = options.card;
+  const { skills = await toolSkills(tools) } = options.card;
+  const card = { ...options.card, defaultInputModes, defaultOutputModes, skills };
+  return new A2aAgent({ ...options, card, execute: toolsExecutor(tools, skills) });
 };
 
 const json = ["application/json", "text/plain"];

@@ -1,3 +1,4 @@
+import type { Middleware } from "../protocol/handle.ts";
 import type { Metadata } from "./model.ts";
 
 /** One thing that an agent can do. */
@@ -86,7 +87,10 @@ export interface AgentCard {
   readonly signatures?: readonly CardSignature[];
 }
 
-/** The part of the card that the user writes; the rest follows from how the agent is served. */
+/**
+ * The part of the card that the user writes; the rest follows from how the agent is served. Security schemes follow from
+ * the middleware, unless they are given.
+ */
 export interface AgentDescription
   extends Partial<
     Omit<AgentCard, "name" | "description" | "supportedInterfaces" | "capabilities" | "signatures">
@@ -99,10 +103,18 @@ export interface AgentDescription
   readonly streaming?: boolean;
 }
 
+/** What the agent supports, besides what its description says. */
+export interface CardFacts {
+  readonly push: boolean;
+  readonly extendedCard: boolean;
+  /** The middleware around every call. */
+  readonly use: readonly Middleware[];
+}
+
 /** The parts of a card that do not depend on its address. */
 export function cardOf(
   description: AgentDescription,
-  has: { readonly push: boolean; readonly extendedCard: boolean },
+  has: CardFacts,
 ): Omit<AgentCard, "supportedInterfaces"> {
   const { extensions, streaming = true, skills = [], version = "1.0.0", ...rest } = description;
   const { name } = description;
@@ -115,6 +127,7 @@ export function cardOf(
   return {
     defaultInputModes: ["text/plain"],
     defaultOutputModes: ["text/plain"],
+    ...securityOf(has.use),
     ...rest,
     version,
     capabilities: {
@@ -124,6 +137,25 @@ export function cardOf(
       ...(extensions !== undefined && { extensions }),
     },
     skills: skills.length === 0 ? [own] : skills,
+  };
+}
+
+/** The ways to authenticate that the middleware accepts; any one of them is enough. */
+function securityOf(
+  use: readonly Middleware[],
+): Pick<AgentCard, "securitySchemes" | "securityRequirements"> {
+  const named = new Map<string, SecurityScheme>();
+  for (const scheme of use.flatMap(({ schemes = [] }) => schemes)) {
+    if (scheme.type === "http")
+      named.set(scheme.scheme, { httpAuthSecurityScheme: { scheme: scheme.scheme } });
+    else if (scheme.type === "apiKey")
+      named.set("apiKey", { apiKeySecurityScheme: { location: scheme.in, name: scheme.name } });
+    else named.set("mutualTls", { mtlsSecurityScheme: {} });
+  }
+  if (named.size === 0) return {};
+  return {
+    securitySchemes: Object.fromEntries(named),
+    securityRequirements: [...named.keys()].map((name) => ({ schemes: { [name]: { list: [] } } })),
   };
 }
 

@@ -27,6 +27,7 @@ export interface A2aHandlerOptions extends FetchHandlerOptions {
 export function a2aHandler(agent: A2aAgent, options: A2aHandlerOptions = {}): FetchHandler {
   const handle = fetchHandler(agent, options);
   const cards = new CardHandler(agent);
+  agent.url = options.url;
   return async (request, ...rest) => {
     const { pathname } = new URL(request.url);
     if (!pathname.endsWith(cardPath) || (request.method !== "GET" && request.method !== "HEAD"))

@@ -39,3 +39,5 @@ export type {
   TaskStatus,
 } from "./model.ts";
 export type { Webhooks } from "./push-sender.ts";
+export type { ToolCaller } from "./tool-skills.ts";
+export { type A2aWebhookOptions, a2aWebhook } from "./webhook-receiver.ts";

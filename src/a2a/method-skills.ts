@@ -25,7 +25,7 @@ export function skillsOf({ methods }: Server): AgentSkill[] {
 /** Calls the method that a message names, as the caller of the message. */
 export function methodsExecutor(server: Server): Execute {
   return async function* (message, { principal, signal }) {
-    const { skill, params } = callIn(message, server);
+    const { skill, params } = callIn(message, [...server.methods.keys()]);
     const client = new Client(directLink(server, principal === undefined ? {} : { principal }));
     yield { state: "working" };
     try {
@@ -47,15 +47,14 @@ interface SkillCall {
 }
 
 /** The skill and its params: both in a data part, or the skill in the metadata and the params in a data part. */
-function callIn(message: Message, server: Server): SkillCall {
+export function callIn(message: Message, names: readonly string[]): SkillCall {
   const data = message.parts.find((part) => part.data !== undefined)?.data;
   const named = message.metadata?.skill;
-  const names = [...server.methods.keys()];
   const only = names.length === 1 ? names[0] : undefined;
   const whole = (data ?? {}) as { readonly skill?: unknown; readonly params?: unknown };
   const [skill, params] =
     typeof whole.skill === "string" ? [whole.skill, whole.params] : [named ?? only, data];
-  if (typeof skill !== "string" || !server.methods.has(skill))
+  if (typeof skill !== "string" || !names.includes(skill))
     throw new RpcError(
       -32602,
       `a message must name one of the skills ${names.join(", ")}, in a data part: { "skill": "…", "params": { … } }`,

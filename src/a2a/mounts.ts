@@ -32,6 +32,7 @@ export function a2aMounts(
 ): Readonly<Record<string, Service | NodeHandler>> {
   const { path = "/a2a" } = options;
   const cards = new CardHandler(agent);
+  agent.url = options.url;
   const card: NodeHandler = async (request, response) => {
     const url = options.url ?? urlOf(request, path);
     const { status, body, headers } = await cards.reply(url, request.headers["if-none-match"]);

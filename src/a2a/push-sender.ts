@@ -19,16 +19,26 @@ const maxAttempts = 4;
 const timeoutMs = 10_000;
 /** The wait before the second attempt; it doubles. */
 const firstWaitMs = 500;
-/** Most events that wait for one receiver; later ones are dropped, and logged. */
+/** Most events that wait for one receiver, and most characters that wait for all; later ones are dropped, and logged. */
 const maxWaiting = 1_000;
+const maxWaitingLength = 16 * 1024 * 1024;
+/** Most attempts at the same time; each has its own connection. */
+const maxAttemptsAtOnce = 100;
 
 /** Sends the events of tasks to webhooks: in order for each, retried, and at least once. */
 export class PushSender {
   readonly #webhooks: Webhooks;
   readonly #clock: Clock;
   readonly #log: Log;
-  readonly #queues = new Map<string, StreamResponse[]>();
-  readonly #closed = new AbortController();
+  /** The events that wait, as JSON. */
+  readonly #queues = new Map<string, string[]>();
+  #waitingLength = 0;
+  #attempts = 0;
+  /** Deliveries that wait until another attempt has ended. */
+  readonly #inLine: (() => void)[] = [];
+  /** What ends the attempts and waits of this moment. */
+  readonly #enders = new Set<() => void>();
+  #isClosed = false;
 
   constructor(webhooks: Webhooks, clock: Clock, log: Log) {
     this.#webhooks = webhooks;
@@ -42,43 +52,52 @@ export class PushSender {
   }
 
   send(config: PushConfig, event: StreamResponse): void {
+    if (this.#isClosed) return;
     const key = `${config.taskId} ${config.id}`;
+    const body = JSON.stringify(event);
     const queue = this.#queues.get(key);
-    if (queue === undefined) {
-      const begun = [event];
-      this.#queues.set(key, begun);
-      void this.#deliverAll(config, begun).finally(() => this.#queues.delete(key));
-    } else if (queue.length < maxWaiting) queue.push(event);
-    else
+    const isFull = (queue?.length ?? 0) >= maxWaiting;
+    if (isFull || this.#waitingLength + body.length > maxWaitingLength) {
       this.#log.warn(
         { task: config.taskId, push: config.id },
         "dropped a push notification: too many wait",
       );
+      return;
+    }
+    this.#waitingLength += body.length;
+    if (queue !== undefined) queue.push(body);
+    else {
+      const begun = [body];
+      this.#queues.set(key, begun);
+      void this.#deliverAll(config, begun).finally(() => this.#queues.delete(key));
+    }
   }
 
   /** Drops the notifications that wait. */
   close(): void {
-    this.#closed.abort();
+    this.#isClosed = true;
+    for (const end of [...this.#enders]) end();
+    for (const goOn of this.#inLine.splice(0)) goOn();
   }
 
-  async #deliverAll(config: PushConfig, queue: StreamResponse[]): Promise<void> {
+  async #deliverAll(config: PushConfig, queue: string[]): Promise<void> {
     for (;;) {
-      const [event] = queue;
-      if (event === undefined || this.#closed.signal.aborted) return;
-      await this.#deliver(config, event);
+      const [body] = queue;
+      if (body === undefined || this.#isClosed) return;
+      await this.#deliver(config, body);
+      this.#waitingLength -= body.length;
       queue.shift();
     }
   }
 
-  async #deliver(config: PushConfig, event: StreamResponse): Promise<void> {
+  async #deliver(config: PushConfig, body: string): Promise<void> {
     const { url, token, authentication, taskId, id } = config;
     const headers: Record<string, string> = { "content-type": "application/a2a+json" };
     if (token !== undefined) headers["x-a2a-notification-token"] = token;
     if (authentication?.credentials !== undefined)
       headers.authorization = `${authentication.scheme} ${authentication.credentials}`;
-    const body = JSON.stringify(event);
-    for (let attempt = 1; !this.#closed.signal.aborted; attempt++) {
-      const problem = await this.#attempt(url, headers, body);
+    for (let attempt = 1; !this.#isClosed; attempt++) {
+      const problem = await this.#inTurn(() => this.#attempt(url, headers, body));
       if (problem === undefined) return;
       if (attempt === maxAttempts) {
         this.#log.warn(
@@ -91,21 +110,36 @@ export class PushSender {
     }
   }
 
+  async #inTurn<T>(attempt: () => Promise<T>): Promise<T | undefined> {
+    if (this.#attempts >= maxAttemptsAtOnce)
+      await new Promise<void>((resolve) => this.#inLine.push(resolve));
+    if (this.#isClosed) return undefined;
+    this.#attempts++;
+    try {
+      return await attempt();
+    } finally {
+      this.#attempts--;
+      this.#inLine.shift()?.();
+    }
+  }
+
   async #attempt(
     url: string,
     headers: Readonly<Record<string, string>>,
     body: string,
   ): Promise<string | undefined> {
     const late = new AbortController();
-    const timer = this.#clock.after(timeoutMs, () => late.abort());
+    const abort = (): void => late.abort();
+    const timer = this.#clock.after(timeoutMs, abort);
+    this.#enders.add(abort);
     try {
-      const signal = AbortSignal.any([this.#closed.signal, late.signal]);
-      const status = await this.#webhooks.post(url, headers, body, signal);
+      const status = await this.#webhooks.post(url, headers, body, late.signal);
       return status >= 200 && status < 300 ? undefined : `the receiver answered ${status}`;
     } catch (error) {
       return error instanceof Error ? error.message : String(error);
     } finally {
       timer.cancel();
+      this.#enders.delete(abort);
     }
   }
 
@@ -114,11 +148,11 @@ export class PushSender {
       let timer: Timer | undefined;
       const done = (): void => {
         timer?.cancel();
-        this.#closed.signal.removeEventListener("abort", done);
+        this.#enders.delete(done);
         resolve();
       };
       timer = this.#clock.after(ms, done, true);
-      this.#closed.signal.addEventListener("abort", done, { once: true });
+      this.#enders.add(done);
     });
   }
 }

@@ -38,6 +38,8 @@ export function batching(link: Link, options: BatchingOptions = {}): Link {
 
   return {
     send(request, outgoing) {
+      // Files travel with a request of their own.
+      if (request.attachments) return link.send(request, outgoing);
       const reply = payload.add(request, outgoing);
       if (payload.size >= max) flush();
       else if (payload.size === 1) {
@@ -52,6 +54,7 @@ export function batching(link: Link, options: BatchingOptions = {}): Link {
       return link.close();
     },
     states: link.states,
+    carriesBytes: link.carriesBytes,
   };
 }
 
@@ -144,11 +147,7 @@ export class GatheredCalls {
 
 /** A payload has one set of headers, and its replies come after its last call, which a stream may delay for ever. */
 function mayShare(a: Outgoing, b: Outgoing | undefined): boolean {
-  return b !== undefined && a.headers === b.headers && !travelsAlone(a) && !travelsAlone(b);
-}
-
-function travelsAlone({ read, upload }: Outgoing): boolean {
-  return !!(read || upload);
+  return b !== undefined && a.headers === b.headers && !(a.read || b.read || a.upload || b.upload);
 }
 
 function sendPayload(link: Link, entries: readonly Entry[], unasked: boolean): void {

@@ -1,15 +1,27 @@
 import { WireError } from "../protocol/errors.ts";
+import type { Handle } from "../protocol/handle.ts";
+import type { Reply } from "../protocol/message.ts";
 import type { Running } from "../protocol/running.ts";
 import { UploadSender } from "../protocol/upload-sender.ts";
 import type { OutgoingCall } from "./outgoing-call.ts";
 import type { RichCalls } from "./rich-calls.ts";
 
-/** Sends what a call uploads. Clients load this file when they need it, so that other pages do without it. */
-export function callUpload(
+/** Sends a call that uploads. Clients load this file when they need it, so that other pages do without it. */
+export async function sendWithUpload(
   call: OutgoingCall,
   running: Running,
-  rich: RichCalls | undefined,
-): UploadSender {
+  send: (rich: RichCalls | undefined) => ReturnType<Handle>,
+): Promise<Reply | undefined> {
+  const rich = await call.rich;
+  call.upload = uploadOf(call, running, rich);
+  (call.request as { upload?: true }).upload = true;
+  if (!call.failed) return send(rich);
+  // It failed while this was loaded.
+  call.upload.stop();
+  return undefined;
+}
+
+function uploadOf(call: OutgoingCall, running: Running, rich: RichCalls | undefined): UploadSender {
   const { method, timeoutMs, request } = call;
   return new UploadSender(call.options.upload ?? [], {
     members: (item) => rich?.members(item) ?? { value: item },

@@ -127,6 +127,7 @@ export class Client<M = any, V extends Values = ValuesOf<M>> implements AsyncDis
   ): Promise<void>;
   async notify(method: string, params?: unknown, options?: unknown): Promise<void> {
     const outgoing = this.#outgoing(method, params as Params, this.#merge(options), false);
+    outgoing.carriesBytes = this.#link.carriesBytes;
     await runCall(outgoing, this.#handle, this.#running);
   }
 
@@ -236,6 +237,7 @@ export class Client<M = any, V extends Values = ValuesOf<M>> implements AsyncDis
     awaited?: boolean,
   ): Promise<unknown> & AsyncIterable<unknown> {
     const call = this.#outgoing(method, params, options);
+    call.carriesBytes = this.#link.carriesBytes;
     call.awaited = awaited && !options.onProgress;
     call.read = awaited === false;
     const reply = runCall(call, this.#handle, this.#running);
@@ -273,7 +275,6 @@ export class Client<M = any, V extends Values = ValuesOf<M>> implements AsyncDis
       params,
       id: isAnswered ? nextId() : undefined,
       timeoutMs: travels === forever ? undefined : travels,
-      upload: options.upload && true,
     };
     return new OutgoingCall(
       request,

@@ -57,9 +57,11 @@ interface PlainTypes<Args, Result> extends CallTypes {
   readonly params: Args;
   readonly result: IsOpen<Result> extends true
     ? Awaited<Result>
-    : Result extends Yielding<infer Item>
-      ? StreamOf<Item>
-      : Awaited<Result>;
+    : Result extends ReadableStream
+      ? Result
+      : Result extends Yielding<infer Item>
+        ? StreamOf<Item>
+        : Awaited<Result>;
   readonly errors: Record<never, never>;
   /** By name it takes any object. */
   readonly named: object;
@@ -183,6 +185,8 @@ type IsPlain<Value> = Value extends
   | ReadonlySet<unknown>
   | ArrayBuffer
   | ArrayBufferView
+  | Blob
+  | ReadableStream
   ? false
   : Value extends object
     ? true

@@ -117,6 +117,7 @@ export function fallback(links: readonly Link[]): Link {
         inOrder(),
         requests.map((request, i) => ({ request, outgoing: outgoing[i] as Outgoing })),
       ).map((reply) => reply.catch(said)),
+    carriesBytes: links.every((link) => link.carriesBytes === true),
     async close() {
       await Promise.all(links.map((link) => link.close()));
     },

@@ -2,10 +2,11 @@ import type { Clock } from "../protocol/clock.ts";
 import type { Context } from "../protocol/context.ts";
 import { WireError } from "../protocol/errors.ts";
 import { ItemQueue } from "../protocol/item-queue.ts";
-import type { Outgoing } from "../protocol/link.ts";
+import type { Outgoing, UploadProgress } from "../protocol/link.ts";
 import type { Log } from "../protocol/log.ts";
 import type { Id, Request, TypedPaths } from "../protocol/message.ts";
 import type { Peer, Transport } from "../protocol/origin.ts";
+import type { ReceivedBytes } from "../protocol/received-bytes.ts";
 import type { TimedCall } from "../protocol/running.ts";
 import type { UploadSender } from "../protocol/upload-sender.ts";
 import type { RichCalls } from "./rich-calls.ts";
@@ -21,6 +22,8 @@ export interface CallOptions<Progress = unknown> {
     | undefined;
   /** Called with each progress report, which also restarts the time-out. */
   readonly onProgress?: ((value: Progress) => void) | undefined;
+  /** Called while the request is sent, if it has files or byte streams. */
+  readonly onUploadProgress?: ((progress: UploadProgress) => void) | undefined;
   /** Called when this idempotent call was sent again after a failure: items may repeat or be missing. */
   readonly onGap?: (() => void) | undefined;
   /** Sent as headers if the transport has headers. */
@@ -56,6 +59,10 @@ export class OutgoingCall implements Outgoing, TimedCall, Context {
   readonly idempotent: boolean;
   /** Set if the client has rich values; loaded when the call is sent. */
   rich: RichCalls | Promise<RichCalls> | undefined;
+  /** The bytes that came beside the reply. */
+  bytes: ReceivedBytes | undefined = undefined;
+  /** Whether its link carries bytes beside the request. */
+  carriesBytes: boolean | undefined = undefined;
   cancel: ((error: WireError) => void) | undefined = undefined;
   prev: TimedCall | undefined = undefined;
   next: TimedCall | undefined = undefined;
@@ -71,7 +78,7 @@ export class OutgoingCall implements Outgoing, TimedCall, Context {
   awaited: boolean | undefined = undefined;
   onFail: ((error: WireError) => void) | undefined = undefined;
   /** Sends what the caller uploads; loaded when the call is sent. */
-  upload: UploadSender | undefined = undefined;
+  declare upload?: UploadSender;
   /** Missing: only the handlers of a server have a peer. */
   declare readonly peer: Peer;
   readonly #clock: Clock;
@@ -192,7 +199,7 @@ export class OutgoingCall implements Outgoing, TimedCall, Context {
 
   /** A value of the server, as the caller wants it; throws if its types do not fit. */
   decoded(json: unknown, types: TypedPaths | undefined): unknown {
-    return types && this.rich ? (this.rich as RichCalls).decode(json, types) : json;
+    return types && this.rich ? (this.rich as RichCalls).decode(json, types, this.bytes) : json;
   }
 
   /** The same for what comes before the reply: it fails the call. */

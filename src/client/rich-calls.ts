@@ -1,8 +1,32 @@
+import {
+  type Attachments,
+  attachedIn,
+  type ByteKind,
+  defaultMaxBytes,
+  inlined,
+} from "../protocol/attachments.ts";
+import { WireError } from "../protocol/errors.ts";
+import type { Handle } from "../protocol/handle.ts";
 import type { ItemMembers } from "../protocol/link.ts";
-import { noTypes, type Params, type Request, type TypedPaths } from "../protocol/message.ts";
+import {
+  isThenable,
+  noTypes,
+  type Params,
+  type Reply,
+  type Request,
+  type TypedPaths,
+} from "../protocol/message.ts";
 import { badReply } from "../protocol/pair.ts";
+import { ReceivedBytes } from "../protocol/received-bytes.ts";
 import { ValueCodec } from "../protocol/value-codec.ts";
 import type { ClientOptions } from "./client.ts";
+import type { OutgoingCall } from "./outgoing-call.ts";
+
+/** Longest files in a message, on links that carry nothing beside it; the limits of servers are lower. */
+const mostInline = 100 * 1024 * 1024;
+
+/** What is read before the call returns; streams are read by the caller. */
+const collected: ReadonlySet<ByteKind> = new Set(["bytes", "blob", "file"]);
 
 /** Most rich values in a message of the server; more than any reply has, and fewer than take long to read. */
 const mostValues = 100_000;
@@ -20,11 +44,54 @@ export class RichCalls {
   }
 
   /** The request as it is sent. Its member `types` shows the server that this client accepts rich values. */
-  encode({ jsonrpc, method, params, id, timeoutMs, upload }: Request): Request {
-    const typed = params === undefined ? undefined : this.#codec.encode(params);
-    const types = typed?.types ?? noTypes;
-    const sent = typed === undefined ? params : (typed.value as Params);
-    return { jsonrpc, method, params: sent, id, timeoutMs, types, upload };
+  encode(
+    { jsonrpc, method, params, id, timeoutMs, upload }: Request,
+    { carriesBytes, signal }: OutgoingCall,
+  ): Request | Promise<Request> {
+    const typed = params === undefined ? undefined : this.#codec.encode(params, carriesBytes);
+    if (typed === undefined)
+      return { jsonrpc, method, params, id, timeoutMs, types: noTypes, upload };
+    const { value, types, attachments } = typed;
+    const request = { jsonrpc, method, params: value as Params, id, timeoutMs, types, upload };
+    if (attachments === undefined) return request;
+    if (carriesBytes) return { ...request, attachments };
+    return inlined(value, types, attachments, mostInline, signal).then((whole) => ({
+      ...request,
+      params: whole as Params,
+    }));
+  }
+
+  /** Sends a request, and collects the bytes of its reply while the call can still be cancelled. */
+  send(request: Request, call: OutgoingCall, handle: Handle): ReturnType<Handle> {
+    const encoded = this.encode(request, call);
+    const replied =
+      encoded instanceof Promise
+        ? encoded.then((whole) => handle(whole, call))
+        : handle(encoded, call);
+    if (!isThenable(replied)) return replied;
+    return replied.then((reply) =>
+      reply?.attachments && reply.types ? this.#collect(reply, reply.attachments, call) : reply,
+    );
+  }
+
+  async #collect(reply: Reply, attachments: Attachments, call: OutgoingCall): Promise<Reply> {
+    const cancel = (): void => attachments.discard();
+    call.cancel = cancel;
+    if (call.failed) cancel();
+    try {
+      const max = attachments.maxBytes ?? defaultMaxBytes;
+      const bytes = new ReceivedBytes(attachments, max, Number.POSITIVE_INFINITY);
+      await bytes.collect(attachedIn(reply.result, reply.types ?? {}), collected);
+      call.bytes = bytes;
+      return reply;
+    } catch (cause) {
+      attachments.discard();
+      if (cause instanceof WireError) throw cause;
+      const { message } = cause as Error;
+      throw cause instanceof RangeError
+        ? new WireError("TOO_LARGE", message, { cause })
+        : badReply(message, { cause });
+    }
   }
 
   /** An item of an upload as it is sent. */
@@ -33,9 +100,9 @@ export class RichCalls {
   }
 
   /** Throws if the types do not fit. */
-  decode(json: unknown, types: TypedPaths): unknown {
+  decode(json: unknown, types: TypedPaths, bytes?: ReceivedBytes): unknown {
     try {
-      return this.#codec.decode(json, types);
+      return this.#codec.decode(json, types, bytes);
     } catch (cause) {
       throw badReply((cause as Error).message, { cause });
     }

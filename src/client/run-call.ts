@@ -45,23 +45,14 @@ export function runCall(
     running.enter(call, call.timeoutMs);
     try {
       const { rich, request } = call;
-      const send = (loaded: RichCalls | undefined): ReturnType<Handle> =>
-        handle(loaded ? loaded.encode(request) : request, call);
-      const sendLoaded = (loaded: RichCalls | undefined): ReturnType<Handle> => {
+      const send = (loaded: RichCalls | undefined): ReturnType<Handle> => {
         call.rich = loaded;
-        return send(loaded);
+        return loaded ? loaded.send(request, call, handle) : handle(request, call);
       };
       const replied = options.upload
-        ? import("./call-upload.ts").then(async ({ callUpload }) => {
-            const loaded = await rich;
-            call.upload = callUpload(call, running, loaded);
-            // The call may have failed meanwhile.
-            if (!call.failed) return sendLoaded(loaded);
-            call.upload.stop();
-            return undefined;
-          })
+        ? import("./call-upload.ts").then((loaded) => loaded.sendWithUpload(call, running, send))
         : rich instanceof Promise
-          ? rich.then(sendLoaded)
+          ? rich.then(send)
           : send(rich);
       Promise.resolve(replied).then((reply) => {
         done();

@@ -1,6 +1,7 @@
+import { type Attachments, attachedIn, defaultMaxBytes, inlined } from "../protocol/attachments.ts";
 import { type Clock, timeUntil } from "../protocol/clock.ts";
 import type { Context } from "../protocol/context.ts";
-import { internalError, RpcError, WireError } from "../protocol/errors.ts";
+import { internalError, invalidParams, RpcError, WireError } from "../protocol/errors.ts";
 import { callFailureIn } from "../protocol/failure-data.ts";
 import { caught } from "../protocol/handler-reply.ts";
 import { ItemQueue, itemWindow } from "../protocol/item-queue.ts";
@@ -10,11 +11,13 @@ import {
   type ErrorObject,
   isNotification,
   nextId,
+  type Params,
   type Reply,
   type Request,
   type TypedPaths,
 } from "../protocol/message.ts";
 import type { Version } from "../protocol/parse.ts";
+import { attachedFault } from "../protocol/received-bytes.ts";
 import { outcomeOf } from "../protocol/retry-rule.ts";
 import { traceContextOf } from "../protocol/trace-context.ts";
 import { openUpload } from "../protocol/upload.ts";
@@ -117,7 +120,7 @@ export class Relay implements Outgoing {
     if (hasEnded(context)) throw callerGone();
     const refusal = settings.streams && !isNotification(request) && streamRefusal(context);
     if (refusal) throw new Settled(refusal);
-    const outgoing = outgoingRequest(request, context, settings);
+    const outgoing = await outgoingRequest(request, context, settings, link);
     const { maxBytes } = settings;
     // The upstream might close the connection, which other calls share.
     if (maxBytes !== undefined && isLongerThan(maxBytes, outgoing)) throw new Settled(tooLong);
@@ -266,15 +269,33 @@ function watchEnd(context: Context, run: () => void): void {
   else context.signal.addEventListener("abort", run, { once: true });
 }
 
-function outgoingRequest(request: Request, context: Context, settings: RelaySettings): Request {
+async function outgoingRequest(
+  request: Request,
+  context: Context,
+  settings: RelaySettings,
+  { carriesBytes }: Link,
+): Promise<Request> {
   // Forward the trace context from whichever transport it came over.
   const { traceparent, tracestate, baggage } = traceContextOf(request, context.transport) ?? {};
   // Ids of different callers may be equal, so each forwarded call gets its own.
   const id = isNotification(request) ? undefined : nextId();
+  // Files pass while they arrive if the link can carry them beside the message.
+  const attachments = attachmentsOf(request, context);
+  const params =
+    attachments === undefined || carriesBytes
+      ? request.params
+      : ((await inlined(
+          request.params,
+          request.types ?? {},
+          attachments,
+          settings.maxBytes ?? defaultMaxBytes,
+          context.signal,
+        )) as Params);
   return {
     jsonrpc: settings.version === "1.0" ? undefined : "2.0",
     method: settings.method,
-    params: withOwnTokens(request.params ?? undefined, id, settings.partialToken),
+    attachments: carriesBytes ? attachments : undefined,
+    params: withOwnTokens(params ?? undefined, id, settings.partialToken),
     id,
     timeoutMs: settings.timeoutMs,
     traceparent,
@@ -283,6 +304,19 @@ function outgoingRequest(request: Request, context: Context, settings: RelaySett
     types: request.types,
     upload: request.upload,
   };
+}
+
+/** The bytes beside a request, if it has any. */
+function attachmentsOf({ params, types }: Request, { incoming }: Context): Attachments | undefined {
+  if (incoming?.attachments === undefined || types === undefined) return undefined;
+  try {
+    const attached = attachedIn(params, types);
+    const fault = attachedFault(attached, incoming.limits);
+    if (fault !== undefined) throw new Settled(fault);
+    return attached.length === 0 ? undefined : incoming.attachments;
+  } catch (error) {
+    throw error instanceof Settled ? error : new Settled(invalidParams((error as Error).message));
+  }
 }
 
 /** The remaining time of the caller, if it set a time-out. */

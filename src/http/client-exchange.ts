@@ -15,6 +15,11 @@ export type HeaderRecord = Readonly<Record<string, string>>;
 /** Headers for every request, or a function that returns them for each, such as one that renews a token. */
 export type HeaderSource = HeaderRecord | (() => HeaderRecord | Promise<HeaderRecord>);
 
+/** Headers of a request with files beside its message. No form of a page can send the second, so that servers trust it. */
+export function uploadHeaders(contentType: string, count: number): HeaderRecord {
+  return { "content-type": contentType, "rpc-attachments": `${count}` };
+}
+
 /** Writes a request without the members that are sent as headers; in a batch they stay, since headers are not for one entry. */
 export function writeRequest(request: Request, alone: boolean): string {
   const { jsonrpc, method, params, id, timeoutMs, traceparent, types, upload } = request;
@@ -29,6 +34,8 @@ export class RequestHeaders {
   readonly #base: HeaderRecord;
   /** For a payload of which only replies are wanted: accepts the first type only. */
   readonly #plain: HeaderRecord;
+  /** For a call with rich values: accepts bytes beside the reply too. */
+  readonly #rich: HeaderRecord;
   readonly #source: ((refused: boolean) => HeaderRecord | Promise<HeaderRecord>) | undefined;
 
   constructor(accept: string, source: HeaderSource | undefined, credentials?: CredentialSource) {
@@ -38,6 +45,7 @@ export class RequestHeaders {
       : given;
     const own = { "content-type": "application/json", accept };
     this.#base = typeof source === "object" ? merged(own, source) : own;
+    this.#rich = { ...this.#base, accept: `${accept}, multipart/form-data` };
     this.#plain = { ...this.#base, accept: accept.replace(/,.*/, "") };
   }
 
@@ -67,7 +75,8 @@ export class RequestHeaders {
   #with(given: HeaderRecord | undefined, payload: Payload): HeaderRecord {
     const { headers } = payload;
     const carried = payload.requests.length === 1 ? carriedBy(payload.requests[0]) : undefined;
-    const own = payload.awaited ? this.#plain : this.#base;
+    const isRich = payload.requests.length === 1 && payload.requests[0]?.types !== undefined;
+    const own = payload.awaited ? this.#plain : isRich ? this.#rich : this.#base;
     if (given === undefined && headers === undefined && carried === undefined) return own;
     return merged(own, carried, given, headers);
   }

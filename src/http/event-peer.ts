@@ -88,6 +88,7 @@ export interface EventSettings {
 /** A caller that receives events while its call runs. */
 export class EventPeer implements Peer, Buffering {
   readonly canNotify = true;
+  grantUpload: Peer["grantUpload"] = undefined;
   readonly #host: EventHost;
   readonly #form: EventForm;
   readonly #settings: EventSettings;
@@ -188,6 +189,8 @@ export class EventPeer implements Peer, Buffering {
   ready(): Promise<void> | undefined {
     if (this.#over || !this.#started) return undefined;
     if (this.#sink !== undefined) return this.#sink.ready();
+    // The client may read it at another process.
+    if (this.#recording?.copy !== undefined) return undefined;
     // Without a client the producer waits until one resumes the stream, or until its time is up.
     return new Promise((resolve) => {
       this.#waiting ??= [];
@@ -242,7 +245,14 @@ export class EventPeer implements Peer, Buffering {
     this.#beat?.cancel();
     this.#beat = undefined;
     if (!this.#canResume) this.abandon();
-    else this.#grace = this.#settings.clock.after(this.#settings.graceMs, () => this.abandon());
+    else this.#wait();
+  }
+
+  #wait(): void {
+    this.#grace = this.#settings.clock.after(this.#settings.graceMs, () => {
+      if (this.#recording?.copy?.isRead === true) this.#wait();
+      else this.abandon();
+    });
   }
 
   /** Disconnects the client and stops what runs for it. */

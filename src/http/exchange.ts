@@ -1,9 +1,11 @@
 import type { Answer } from "../protocol/answer.ts";
+import type { AttachedReply } from "../protocol/attachments.ts";
 import { connectionLost, cutShort } from "../protocol/errors.ts";
 import type { Linked } from "../protocol/linked-list.ts";
 import { Origin, type Peer, unreachablePeer } from "../protocol/origin.ts";
 import { abandonCalls, callsOf, endCalls, endSubscriptions } from "../protocol/origin-calls.ts";
 import type { Service } from "../protocol/service.ts";
+import { type ArrivingParts, openParts } from "./arriving-parts.ts";
 import type { HeaderRecord } from "./client-exchange.ts";
 import {
   acceptedCoding,
@@ -14,8 +16,11 @@ import {
 import { type EventHost, type EventPeer, type EventSink, eventHeaders } from "./event-peer.ts";
 import type { BodyFault, BodyReader, HttpMessage } from "./http-message.ts";
 import { HttpTransport } from "./http-transport.ts";
+import { acceptsParts } from "./media-type.ts";
+import { multipartBody } from "./multipart-body.ts";
 import { type Refusal, unsupportedEncoding } from "./refusal.ts";
 import type { Recording } from "./replay.ts";
+import type { UploadBody } from "./upload-body.ts";
 
 /** What an exchange needs to know of the protocol above it: an endpoint of JSON-RPC, or one request of MCP. */
 export interface ExchangeHost {
@@ -48,6 +53,8 @@ export class Exchange implements EventHost, BodyReader, Linked<Exchange> {
   prev: Exchange | undefined = undefined;
   next: Exchange | undefined = undefined;
   readonly message: HttpMessage;
+  /** Set if the body arrives while the call runs. */
+  upload: UploadBody | undefined = undefined;
   /** Set when the call begins. */
   origin: Origin | undefined = undefined;
   readonly #host: ExchangeHost;
@@ -56,6 +63,10 @@ export class Exchange implements EventHost, BodyReader, Linked<Exchange> {
   #events: EventPeer | undefined = undefined;
   /** Whether the client takes nothing but events. */
   #asEvents = false;
+  /** What follows the message in a multipart body. */
+  #parts: ArrivingParts | undefined = undefined;
+  /** Bytes beside the reply. */
+  #attached: AttachedReply | undefined = undefined;
 
   constructor(host: ExchangeHost, message: HttpMessage) {
     this.#host = host;
@@ -70,6 +81,19 @@ export class Exchange implements EventHost, BodyReader, Linked<Exchange> {
     this.#host.received(this, text, sent);
   }
 
+  /** Reads the message of a multipart body; its other parts are read by the calls. */
+  async readParts(boundary: string): Promise<void> {
+    const opened = await openParts(this.message, boundary, this.#host.service.limits);
+    if (typeof opened === "string") {
+      this.failed(opened);
+      return;
+    }
+    const { parts } = opened;
+    this.#parts = parts;
+    this.message.onClose(() => parts.discard());
+    this.#host.received(this, opened.text, undefined);
+  }
+
   failed(fault: BodyFault): void {
     if (fault === "overload") {
       this.#host.service.log.warn({}, "refused a request because all connections buffer too much");
@@ -77,7 +101,7 @@ export class Exchange implements EventHost, BodyReader, Linked<Exchange> {
     if (fault === "consumed") {
       this.#host.service.log.error({}, "other code read the body of a request before this handler");
     }
-    const isArriving = fault === "too-large" || fault === "overload";
+    const isArriving = fault === "too-large" || fault === "overload" || fault === "malformed";
     const refusal =
       fault === "encoded" ? unsupportedEncoding(this.message.codings) : this.#host.refusalOf(fault);
     this.refuse(refusal, isArriving);
@@ -87,6 +111,11 @@ export class Exchange implements EventHost, BodyReader, Linked<Exchange> {
   begin(body: SentBody | undefined, peer: Peer = unreachablePeer): Origin {
     this.#transport = new HttpTransport(this.message, body);
     this.origin = new Origin(this.#transport, peer, this.#host.service.limits);
+    const parts = this.#parts;
+    if (parts !== undefined) this.origin.attachments = () => parts;
+    if (acceptsParts(this.message.head.accept)) {
+      this.origin.attach = (reply) => this.#attach(reply);
+    }
     return this.origin;
   }
 
@@ -190,14 +219,60 @@ export class Exchange implements EventHost, BodyReader, Linked<Exchange> {
   #reply(text: string | undefined, origin: Origin): void {
     const host = this.#host;
     const status = host.conclude(origin);
+    this.upload?.stop();
     if (this.#events !== undefined) {
       const asEvents = this.#asEvents && status === 200 && text !== undefined;
       if (this.#events.settle(text, asEvents, origin.streams !== undefined)) return;
     }
     const isPlain = status === 200 && origin.replyHeaders === undefined;
     const headers = isPlain ? undefined : host.replyHeaders(origin, status);
-    if (text === undefined) this.send(host.noReplyStatus, "", headers);
-    else this.send(status, text, headers);
+    if (this.#parts !== undefined || this.#attached !== undefined) {
+      this.#replyBesideParts(status, text, headers);
+    } else if (text === undefined) this.send(host.noReplyStatus, "", headers);
+    else if (this.upload?.isArriving) {
+      this.send(status, text, { ...headers, connection: "close" }, true);
+    } else this.send(status, text, headers);
+  }
+
+  /** Replies to a request with files, or with bytes beside the reply. */
+  #replyBesideParts(
+    status: number,
+    text: string | undefined,
+    headers: HeaderRecord | undefined,
+  ): void {
+    // Nothing reads what still arrives.
+    const isArriving = this.#parts?.isArriving === true;
+    this.#parts?.discard();
+    if (this.#attached !== undefined && text !== undefined) {
+      this.#sendParts(status, text, this.#attached, headers);
+      return;
+    }
+    const sent = isArriving ? { ...headers, connection: "close" } : headers;
+    const shown = text === undefined ? this.#host.noReplyStatus : status;
+    this.send(shown, text ?? "", sent, isArriving);
+  }
+
+  #attach(reply: AttachedReply): boolean {
+    // Events cannot carry bytes, and a signature covers a text.
+    if (this.#asEvents || this.#events?.started === true || this.#isSigned) return false;
+    this.#attached = reply;
+    return true;
+  }
+
+  #sendParts(
+    status: number,
+    text: string,
+    { attached, attachments }: AttachedReply,
+    own: HeaderRecord | undefined,
+  ): void {
+    if (this.message.isAnswered) {
+      attachments.discard();
+      return;
+    }
+    const { contentType, length, stream } = multipartBody(text, attached, attachments);
+    const headers = { ...this.#headers(status, text, own), "content-type": contentType };
+    const sized = length === undefined ? headers : { ...headers, "content-length": `${length}` };
+    this.message.sendStream(status, stream(), sized);
   }
 
   /** Begins a response of events; undefined if that is too late. */
@@ -210,8 +285,11 @@ export class Exchange implements EventHost, BodyReader, Linked<Exchange> {
 
   /** A signed reply is not compressed, because its digest covers the text. */
   get #mayCompress(): boolean {
-    const isSigned = this.#transport?.facts?.signReply !== undefined;
-    return this.#host.compresses && this.origin?.mayCompress !== false && !isSigned;
+    return this.#host.compresses && this.origin?.mayCompress !== false && !this.#isSigned;
+  }
+
+  get #isSigned(): boolean {
+    return this.#transport?.facts?.signReply !== undefined;
   }
 
   #headers(status: number, text: string, own: HeaderRecord | undefined): HeaderRecord | undefined {

@@ -6,6 +6,8 @@ import { compressedStream, fetchCodings, inflatedChunks } from "./fetch-codings.
 import { StreamSink } from "./fetch-event-sink.ts";
 import { FetchHead } from "./fetch-head.ts";
 import type { BodyFault, BodyReader, HttpMessage, MessageLimits } from "./http-message.ts";
+import { type ByteSource, sourceOf } from "./multipart-reader.ts";
+import type { UploadBody } from "./upload-body.ts";
 
 const jsonHeaders = { "content-type": "application/json" };
 const jsonReply: ResponseInit = { headers: jsonHeaders };
@@ -104,6 +106,38 @@ export class FetchMessage implements HttpMessage {
       const text = body.takeText();
       reader.received(text, sent === undefined ? text : sent.takeBytes());
     } else reader.failed(fault);
+  }
+
+  readLines(body: UploadBody): void {
+    void this.#readLines(body);
+  }
+
+  async #readLines(body: UploadBody): Promise<void> {
+    if (this.#request.bodyUsed) {
+      body.fail("consumed");
+      return;
+    }
+    this.#request.signal.addEventListener("abort", () => body.stop(), { once: true });
+    try {
+      for await (const chunk of chunksOf(this.#request.body)) {
+        await body.push(chunk);
+        if (body.isOver) return;
+      }
+      body.end();
+    } catch {
+      // The client left in the middle of its body.
+      body.fail("unreadable");
+    }
+  }
+
+  openBody(): ByteSource | BodyFault {
+    if (this.#request.bodyUsed) return "consumed";
+    if (codingOf(this.head.contentEncoding) !== undefined) return "encoded";
+    return sourceOf(this.#request.body);
+  }
+
+  sendStream(status: number, bytes: ReadableStream<Uint8Array>, headers: HeaderRecord): void {
+    this.#answer(new Response(bytes, { status, headers }));
   }
 
   inTurn(run: () => void): void {

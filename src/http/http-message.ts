@@ -6,6 +6,8 @@ import type { Service } from "../protocol/service.ts";
 import type { HeaderRecord } from "./client-exchange.ts";
 import type { Coding, SentBody } from "./content-coding.ts";
 import type { EventSink } from "./event-peer.ts";
+import type { ByteSource } from "./multipart-reader.ts";
+import type { UploadBody } from "./upload-body.ts";
 
 /** What a request says before its body; header values as they arrived. */
 export interface RequestHead {
@@ -45,10 +47,16 @@ export interface HttpMessage {
   readonly isGone: boolean;
   /** Reads the body, and hands it over after the earlier requests of the connection were answered. */
   read(reader: BodyReader): void;
+  /** Reads a body of lines as it arrives. */
+  readLines(body: UploadBody): void;
+  /** Opens the body, to be read while the request is answered; gives the fault if that is not possible. */
+  openBody(): ByteSource | BodyFault;
   /** Runs what answers a request without a body, after the earlier requests of the connection were answered. */
   inTurn(run: () => void): void;
   /** Sends JSON, compressed if there is a coding, or no body if the text is empty; throws if a header is invalid. */
   send(status: number, text: string, headers: HeaderRecord | undefined, coding?: Coding): void;
+  /** Sends bytes as fast as the client reads them; cancels them if it disconnects. */
+  sendStream(status: number, bytes: ReadableStream<Uint8Array>, headers: HeaderRecord): void;
   /** Sends a response while the body still arrives; its headers should close the connection. */
   sendEarly(status: number, text: string, headers: HeaderRecord | undefined): void;
   /** Begins a response of events; undefined if the client has gone. */
@@ -59,7 +67,13 @@ export interface HttpMessage {
 }
 
 /** Why a body was not read to its end. */
-export type BodyFault = "too-large" | "overload" | "unreadable" | "consumed" | "encoded";
+export type BodyFault =
+  | "too-large"
+  | "overload"
+  | "unreadable"
+  | "consumed"
+  | "encoded"
+  | "malformed";
 
 export interface BodyReader {
   /** The text is undefined if the bytes are not UTF-8; `sent` is the body exactly as it was sent, if that is known. */

@@ -10,6 +10,14 @@ export function isJsonType(contentType: string | undefined): boolean {
   return whole !== undefined && isUtf8(parameters);
 }
 
+const linesType = /^application\/(?:x-ndjson|ndjson|jsonl)[ \t]*(?:;(.*))?$/i;
+
+/** Whether a body has a message in each line: a request, and the items that it uploads. */
+export function isLinesType(contentType: string | undefined): boolean {
+  const [whole, parameters = ""] = linesType.exec(contentType?.trim() ?? "") ?? [];
+  return whole !== undefined && isUtf8(parameters);
+}
+
 /** Whether the parameters are well-formed, with no charset other than UTF-8. */
 function isUtf8(parameters: string): boolean {
   const text = parameters.trim();
@@ -23,6 +31,13 @@ function isUtf8(parameters: string): boolean {
     at += whole.length;
   }
   return true;
+}
+
+/** Whether a client accepts bytes beside the reply. */
+export function acceptsParts(accept: string | undefined): boolean {
+  // Most clients accept nothing of the kind, and a search takes less time than the expression.
+  if (accept?.includes("multipart/") !== true) return false;
+  return /(?:^|,)\s*multipart\/form-data\s*(?:,|$)/i.test(accept);
 }
 
 /** What a client accepts as a reply. */
@@ -39,6 +54,7 @@ export function replyForm(accept: string | undefined): ReplyForm {
     case "application/json":
       return "json";
     case "application/json, text/event-stream":
+    case "application/json, text/event-stream, multipart/form-data":
       return "either";
   }
   let json = false;

@@ -11,12 +11,16 @@ import { BodyBytes } from "./body-bytes.ts";
 import type { HeaderRecord } from "./client-exchange.ts";
 import { type Coding, codingOf, type SentBody } from "./content-coding.ts";
 import type { EventSink } from "./event-peer.ts";
-import type { BodyReader, HttpMessage, MessageLimits } from "./http-message.ts";
+import type { BodyFault, BodyReader, HttpMessage, MessageLimits } from "./http-message.ts";
+import type { ByteSource } from "./multipart-reader.ts";
+import { NodeByteSource, writeStream } from "./node-bytes.ts";
 import { compressLater, compressNow, inflateLater, nodeCodings } from "./node-codings.ts";
 import { NodeEventSink, whenClosed } from "./node-event-sink.ts";
 import { NodeHead } from "./node-head.ts";
 import { inTurn } from "./pipeline.ts";
 import { countable, countUnread, largeReplyLength, UncompressedReply } from "./unread-reply.ts";
+import type { UploadBody } from "./upload-body.ts";
+import { markUpload } from "./upload-sockets.ts";
 
 /** How long a client that is refused may go on sending its body, and has for reading the refusal. */
 const lingerMs = 2_000;
@@ -125,6 +129,38 @@ export class NodeMessage implements HttpMessage {
     request.on("end", finish);
   }
 
+  readLines(body: UploadBody): void {
+    const request = this.#request as ParsedRequest;
+    if (request._body === true || request.readableEnded) {
+      body.fail("consumed");
+      return;
+    }
+    if (this.#awaitsContinue) this.#response.writeContinue();
+    markUpload(request);
+    void feed(request, body);
+    this.#response.once("close", () => body.stop());
+    this.#response.once("finish", () => this.#linger());
+  }
+
+  /** Drops the rest of a body that nothing reads any more, for a while: closing at once could discard the response. */
+  #linger(): void {
+    const { socket, complete } = this.#request;
+    if (complete) return;
+    const late = this.#limits.clock.after(lingerMs, () => socket.destroy());
+    this.#request.once("end", () => late.cancel());
+    socket.once("close", () => late.cancel());
+    this.#request.resume();
+  }
+
+  openBody(): ByteSource | BodyFault {
+    const request = this.#request as ParsedRequest;
+    if (codingOf(this.head.contentEncoding) !== undefined) return "encoded";
+    if (request._body === true || request.readableEnded) return "consumed";
+    if (this.#awaitsContinue) this.#response.writeContinue();
+    markUpload(request);
+    return new NodeByteSource(request);
+  }
+
   #hand(reader: BodyReader, text: string | undefined, sent: SentBody | undefined): void {
     const { buffers } = this.#limits;
     const run = (): void => reader.received(text, sent);
@@ -172,6 +208,11 @@ export class NodeMessage implements HttpMessage {
     );
   }
 
+  sendStream(status: number, bytes: ReadableStream<Uint8Array>, headers: HeaderRecord): void {
+    this.#response.writeHead(status, headers);
+    void writeStream(this.#response, bytes, this.#limits.writeTimeoutMs);
+  }
+
   /** More than a message may hold is not read: closing while it arrives could discard the unread response. */
   sendEarly(status: number, text: string, headers: HeaderRecord | undefined): void {
     const request = this.#request;
@@ -206,6 +247,23 @@ export class NodeMessage implements HttpMessage {
 
   offClose(run: () => void): void {
     this.#response.off("close", run);
+  }
+}
+
+/**
+ * Reads a body as far as it is wanted. Not with `pause`: a socket that is resumed and paused within one turn reads on, and
+ * the request would keep all of it.
+ */
+async function feed(request: IncomingMessage, body: UploadBody): Promise<void> {
+  try {
+    for await (const chunk of request.iterator({ destroyOnReturn: false })) {
+      await body.push(chunk as Buffer);
+      if (body.isOver) return;
+    }
+    body.end();
+  } catch {
+    // The client has gone, which ends its call.
+    body.stop();
   }
 }
 

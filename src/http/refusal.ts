@@ -27,6 +27,11 @@ export function refusal(
 }
 
 export const badRequest: Refusal = refusal(400, invalidRequest("this is not a valid HTTP request"));
+export const malformedParts: Refusal = refusal(
+  400,
+  invalidRequest("the body must be multipart/form-data, with a JSON-RPC message as its first part"),
+  { connection: "close" },
+);
 export const notFound: Refusal = refusal(
   404,
   invalidRequest({ ran: false, reason: "not-found", details: "there is nothing at this path" }),
@@ -54,6 +59,13 @@ export const bodyTimeout: Refusal = refusal(408, requestTimeout);
 export const unsupportedType: Refusal = refusal(
   415,
   invalidRequest("the Content-Type must be application/json, in UTF-8"),
+);
+/** For a body with files that the page of another site could have sent. */
+export const unmarkedUpload: Refusal = refusal(
+  415,
+  invalidRequest(
+    "a multipart request needs the header Rpc-Attachments, because pages of other sites cannot send it",
+  ),
 );
 /** For a body that is compressed in a way other than these. */
 export function unsupportedEncoding(codings: readonly string[]): Refusal {

@@ -6,7 +6,8 @@ export function renewing(exchange: Exchange, credentials: CredentialSource | und
   if (!credentials) return exchange;
   return (text, payload) => {
     const first = exchange(text, payload);
-    const next = () => (payload.refused ? exchange(text, payload) : first);
+    const next = () =>
+      payload.refused && !payload.outgoing[0]?.upload?.begun ? exchange(text, payload) : first;
     return first.then(next, next);
   };
 }

@@ -36,8 +36,14 @@ export class ReplayStore {
     this.#limits = { maxEvents, maxLength, maxTotalLength, maxStreams, keepMs };
   }
 
-  /** Undefined if too many streams are open; the client must send the same credential to resume. */
-  record(credential: string | undefined): Recording | undefined {
+  /**
+   * Undefined if too many streams are open; the client must send the same credential to resume. `copy` makes a copy for
+   * other processes.
+   */
+  record(
+    credential: string | undefined,
+    copy?: (key: string) => RecordingCopy | undefined,
+  ): Recording | undefined {
     if (this.#recordings.size >= this.#limits.maxStreams) this.#oldestFinished()?.drop();
     if (this.#recordings.size >= this.#limits.maxStreams) return undefined;
     const key = crypto.randomUUID();
@@ -46,6 +52,7 @@ export class ReplayStore {
       grew: (by) => this.#grew(by),
       later: (run) => this.#clock.after(this.#limits.keepMs, run),
     });
+    recording.copy = copy?.(key);
     this.#recordings.set(key, recording);
     return recording;
   }
@@ -58,10 +65,10 @@ export class ReplayStore {
     eventId: string,
     credential: string | undefined,
   ): { readonly recording: Recording; readonly after: number } | undefined {
-    const [, key = "", digits = ""] = /^([\da-f-]{36})\.(\d{1,15})$/.exec(eventId) ?? [];
+    const { key, after } = parseEventId(eventId);
     const recording = this.#recordings.get(key);
     if (recording === undefined || recording.credential !== credential) return undefined;
-    return { recording, after: Number(digits) };
+    return { recording, after };
   }
 
   #grew(by: number): void {
@@ -76,6 +83,22 @@ export class ReplayStore {
     for (const recording of this.#recordings.values()) if (recording.finished) return recording;
     return undefined;
   }
+}
+
+/** The stream of an event, and the number of the event; an invalid id has an empty key. */
+export function parseEventId(eventId: string): { readonly key: string; readonly after: number } {
+  const [, key = "", digits = ""] = /^([\da-f-]{36})\.(\d{1,15})$/.exec(eventId) ?? [];
+  return { key, after: Number(digits) };
+}
+
+/** The events of a stream where other processes can read them. */
+export interface RecordingCopy {
+  add(data: string): void;
+  finish(): void;
+  /** It cannot be resumed any more. */
+  drop(): void;
+  /** Whether a client reads it at another process. */
+  readonly isRead: boolean;
 }
 
 /** The store, as a recording sees it. */
@@ -93,6 +116,7 @@ export class Recording {
   peer: EventPeer | undefined = undefined;
   /** Where the call came from. */
   origin: Origin | undefined = undefined;
+  copy: RecordingCopy | undefined = undefined;
   finished = false;
   /** From now on it cannot be resumed, even by a request that has found it, and keeps nothing. */
   isDropped = false;
@@ -131,6 +155,7 @@ export class Recording {
   /** Keeps an event and returns it as sent. */
   add(data: string): string {
     if (this.isDropped) return eventText(data);
+    this.copy?.add(data);
     const before = this.#length;
     const event = eventText(data, `${this.#key}.${this.#first + this.#events.length}`);
     this.#events.push(event);
@@ -164,6 +189,7 @@ export class Recording {
     this.origin = undefined;
     this.peer = undefined;
     if (this.isDropped) return;
+    this.copy?.finish();
     this.#expiry = this.#store.later(() => this.drop());
   }
 
@@ -183,6 +209,7 @@ export class Recording {
     if (this.isDropped) return;
     this.isDropped = true;
     this.#expiry?.cancel();
+    if (!this.finished) this.copy?.drop();
     this.#store.drop();
     this.#store.grew(-this.#length);
     this.#length = 0;

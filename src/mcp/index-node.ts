@@ -6,6 +6,7 @@ export type * from "./index.ts";
 export { jsonSchema } from "./json-schema.ts";
 export { MetaKey } from "./meta-keys.ts";
 export { revisions } from "./revisions.ts";
+export { agentTool } from "./server/agent-tool.ts";
 export { mcpFetchHandler } from "./server/http/mcp-fetch.ts";
 export { type McpMountOptions, mcpHandler, mcpMounts } from "./server/http/mcp-mounts.ts";
 export { mcpCall } from "./server/mcp-call.ts";

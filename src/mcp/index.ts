@@ -61,6 +61,7 @@ export type {
   ToolsPage,
 } from "./results.ts";
 export { type LegacyRevision, type ModernRevision, type Revision, revisions } from "./revisions.ts";
+export { agentTool, type MessagedAgent } from "./server/agent-tool.ts";
 export type { AuthorizationOptions } from "./server/http/authorization.ts";
 export type { McpHttpOptions } from "./server/http/mcp-endpoint.ts";
 export { type McpFetchOptions, mcpFetchHandler } from "./server/http/mcp-fetch.ts";

@@ -115,6 +115,11 @@ function changesOf(
     const message = streams === undefined ? "does not stream any more" : "streams now";
     return [make("method-kind", true, message)];
   }
+  const uploads = after["x-upload"];
+  if ((before["x-upload"] === undefined) !== (uploads === undefined)) {
+    const message = uploads === undefined ? "takes no upload any more" : "takes an upload now";
+    return [make("method-kind", true, message)];
+  }
   const oldSchemas = old.components?.schemas ?? {};
   const newSchemas = next.components?.schemas ?? {};
   const changes = paramChanges(before, after, oldSchemas, newSchemas);

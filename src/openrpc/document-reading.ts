@@ -91,6 +91,7 @@ function methodOf(
   const schemaOf = schemaIn(name);
   const { paramStructure, result } = method;
   const stream = method["x-stream"];
+  const upload = method["x-upload"];
   const whole = method["x-params"];
   const timeoutMs = method["x-timeout-ms"];
   const described = contentOf(follow(result), schemaOf);
@@ -113,6 +114,7 @@ function methodOf(
     examples: list(method.examples).flatMap((example) => exampleOf(follow(example), follow)),
     deprecated: method.deprecated === true,
     ...(isRecord(stream) ? { "x-stream": { item: schemaOf(stream.item) } } : undefined),
+    ...(isRecord(upload) ? { "x-upload": { item: schemaOf(upload.item) } } : undefined),
     "x-idempotent": method["x-idempotent"] === true,
     ...(typeof timeoutMs === "number" ? { "x-timeout-ms": timeoutMs } : undefined),
     ...(named.length === 0 ? undefined : { "x-errors": named }),

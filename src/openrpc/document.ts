@@ -117,6 +117,7 @@ interface Begun {
 interface Finished extends Begun {
   readonly result: Slot | undefined;
   readonly item: Slot | undefined;
+  readonly upload: Slot | undefined;
   readonly errors: readonly (Omit<DescribedError, "data"> & { readonly data: Slot | undefined })[];
 }
 
@@ -162,18 +163,23 @@ function withOutputs(
   toJsonSchema: ToJsonSchema | undefined,
 ): Finished {
   const { kind, parameters, definition } = begun.entry;
-  const { result, item, errors = {} } = definition;
+  const { result, item, upload, errors = {} } = definition;
   const place = pascal(begun.name);
   const said = kind === "method" ? parameters?.result : undefined;
-  const slot = (schema: Schema | undefined, suffix: string): Slot | undefined =>
+  const slot = (
+    schema: Schema | undefined,
+    suffix: string,
+    direction: "input" | "output" = "output",
+  ): Slot | undefined =>
     schema === undefined
       ? undefined
-      : shared.add(jsonSchemaOf(schema, "output", toJsonSchema), place + suffix, "output");
+      : shared.add(jsonSchemaOf(schema, direction, toJsonSchema), place + suffix, direction);
   return {
     ...begun,
     result:
       said === undefined ? slot(result, "Result") : shared.add(said, `${place}Result`, "output"),
     item: slot(item, "Item"),
+    upload: slot(upload, "Upload", "input"),
     errors: Object.entries(errors).map(([name, { code, message, data }]) => ({
       name,
       code,
@@ -189,7 +195,8 @@ function sentence(name: string): string {
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
-function methodObject({ name, entry, params, result, item, errors }: Finished): OpenrpcMethod {
+function methodObject(finished: Finished): OpenrpcMethod {
+  const { name, entry, params, result, item, upload, errors } = finished;
   const { kind, definition } = entry;
   const { summary, description, tags, examples, deprecated, idempotent, timeoutMs } = definition;
   const isStream = kind === "stream";
@@ -216,6 +223,7 @@ function methodObject({ name, entry, params, result, item, errors }: Finished): 
       errors.length === 0 ? undefined : errors.map(({ code, message }) => ({ code, message })),
     examples: examples?.map((example, i) => exampleOf(example, i, params, isStream)),
     "x-stream": isStream ? { item: item?.schema ?? {} } : undefined,
+    "x-upload": upload === undefined ? undefined : { item: upload.schema },
     "x-idempotent": idempotent === true ? true : undefined,
     "x-timeout-ms": Number.isFinite(timeoutMs) ? timeoutMs : undefined,
     "x-errors":

@@ -106,6 +106,7 @@ function methodCodes(attribute: string, method: OpenrpcMethod, described: Descri
       method.summary,
       method.description,
       method.deprecated ? "Deprecated." : undefined,
+      method["x-upload"] ? "Takes an upload, which this client cannot send." : undefined,
       ...errorLines(method),
     ],
     "        ",

@@ -38,6 +38,8 @@ export interface OpenrpcMethod {
   readonly deprecated?: boolean;
   /** The method streams items with this schema. */
   readonly "x-stream"?: { readonly item: JsonSchema };
+  /** The caller sends items with this schema while the call runs. */
+  readonly "x-upload"?: { readonly item: JsonSchema };
   /** Repeating the call has no further effect. */
   readonly "x-idempotent"?: boolean;
   /** The time-out of the server, in milliseconds. */

@@ -75,11 +75,16 @@ function methodType(method: OpenrpcMethod, types: TypeScriptTypes, indent: strin
     stream === undefined
       ? types.type(method.result?.schema ?? {}, inner)
       : `{ readonly stream: ${types.type(stream.item, inner)} }`;
+  const upload = method["x-upload"];
+  const items =
+    upload === undefined
+      ? ""
+      : `${inner}upload: { readonly items: ${types.type(upload.item, inner)} };\n`;
   return `Method<{
 ${inner}params: ${paramsType(method, types, inner)};
 ${inner}result: ${result};
 ${inner}errors: ${errorsType(method, types, inner)};
-${indent}}>`;
+${items}${indent}}>`;
 }
 
 function paramsType(method: OpenrpcMethod, types: TypeScriptTypes, indent: string): string {

@@ -1,4 +1,5 @@
 import { BatchAnswer, batchFault, type EntryAnswerer, later } from "./batch-answer.ts";
+import type { CallSettings } from "./call-settings.ts";
 import { isEnvelope } from "./envelope.ts";
 import {
   invalidRequest,
@@ -10,7 +11,7 @@ import {
 } from "./errors.ts";
 import type { Disclose, Handle } from "./handle.ts";
 import { caught, LaterReply } from "./handler-reply.ts";
-import { type CallSettings, IncomingCall, type RunningCall, type Writer } from "./incoming-call.ts";
+import { IncomingCall, type RunningCall, type Writer } from "./incoming-call.ts";
 import { holdBytes } from "./memory-bounds.ts";
 import {
   type ErrorObject,
@@ -198,7 +199,10 @@ export class Answerer implements Writer, EntryAnswerer {
       reply = caught(thrown, context);
     }
     if (isThenable(reply)) return this.#later(reply, context, text, version, id, batch, watched);
-    return this.writer.reply(reply, context, version, id, batch, watched);
+    const written = this.writer.reply(reply, context, version, id, batch, watched);
+    return written instanceof Promise
+      ? this.#later(written, context, text, version, id, batch, watched)
+      : written;
   }
 
   #later(
@@ -228,10 +232,10 @@ export class Answerer implements Writer, EntryAnswerer {
   }
 
   /** Writes the reply of an asynchronous call. */
-  write(reply: Reply | undefined, call: RunningCall): string | undefined {
+  write(reply: Reply | undefined, call: RunningCall): string | undefined | Promise<Reply> {
     const { idText: id, version, batch, context, watched } = call;
     const text = this.writer.reply(reply, context, version, id, batch, watched);
-    watched?.end(text);
+    if (!(text instanceof Promise)) watched?.end(text);
     return text;
   }
 }

@@ -1,3 +1,5 @@
+import type { Attachments } from "./attachments.ts";
+import type { Limits } from "./limits.ts";
 import type { Outgoing } from "./link.ts";
 import type { Log } from "./log.ts";
 import type { ErrorObject, Id, Params, Request } from "./message.ts";
@@ -69,6 +71,9 @@ export interface CallContext extends Context {
   subscribe(): void;
   /** Runs if the call ends before its handler is done; costs a hundredth of an AbortSignal. */
   onEnded(run: () => void): void;
+  /** The bytes that came beside its message. */
+  readonly attachments: Attachments | undefined;
+  readonly limits: Limits;
   /** The types of rich values that this server knows. */
   readonly values: ValueCodec;
   /** Counts memory that the call holds besides its message, or releases it; false if that is too much. */

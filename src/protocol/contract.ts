@@ -20,9 +20,11 @@ export interface Callable<Types extends CallTypes = CallTypes> {
   readonly [callTypes]: Types;
 }
 
-/** Marks a stream in the caller's types. */
+declare const streamed: unique symbol;
+
+/** Marks a stream in the caller's types. Not by a name, because results have members of any name: a Blob has `stream`. */
 export interface StreamOf<Item> {
-  readonly stream: Item;
+  readonly [streamed]: Item;
 }
 
 /** Marks, in the caller's types, the items that the caller sends. */
@@ -59,6 +61,14 @@ export interface ToolHints {
   readonly task?: "optional" | "required";
 }
 
+/** Limits that a method may have for itself, lower or higher than those of its server. */
+export interface MethodLimits {
+  /** Most files, Blobs, byte streams and long byte arrays of a call. @default the server's */
+  readonly maxFiles?: number;
+  /** Longest of them, in bytes. @default the server's */
+  readonly maxFileBytes?: number;
+}
+
 interface Description {
   /** One line for lists. */
   readonly summary?: string;
@@ -83,6 +93,8 @@ interface Description {
    * as a token and a search term: its compressed length would reveal the secret (BREACH). @default true
    */
   readonly compress?: boolean;
+  /** Limits of the calls of this method, in place of those of the server. @default the server's */
+  readonly limits?: MethodLimits;
   /** Names of positional params in order, if the schema does not give them. */
   readonly positional?: readonly string[];
   /** The errors that the handler may throw, by name; clients get their types. */

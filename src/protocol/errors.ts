@@ -288,8 +288,26 @@ export function invalidRequest(data: string | FailureData): ErrorObject {
   return { code: ErrorCode.InvalidRequest, message: "Invalid Request", data };
 }
 
+const limited: Readonly<Record<LimitExceeded["limit"], readonly [what: string, unit: string]>> = {
+  maxMessageBytes: ["message", "bytes"],
+  maxBatch: ["batch", "requests"],
+  maxFiles: ["call", "files"],
+  maxFileBytes: ["file", "bytes"],
+};
+
 /** Rejects a whole payload. The reply has no id, so clients find the call by `limit` and `max`. */
 export function limitExceeded(limit: LimitExceeded["limit"], max: number): ErrorObject {
-  const [what, unit] = limit === "maxBatch" ? ["batch", "requests"] : ["message", "bytes"];
+  const [what, unit] = limited[limit];
   return invalidRequest({ limit, max, details: `a ${what} holds at most ${max} ${unit}` });
+}
+
+/** The same for a call of a method, whose status over HTTP is 413. */
+export function callTooLarge(limit: LimitExceeded["limit"], max: number): RpcError {
+  const { code, message, data } = limitExceeded(limit, max);
+  return new RpcError(code, message, data, { status: 413 });
+}
+
+/** An error to throw. */
+export function asError(error: ErrorObject): Error {
+  return error instanceof Error ? error : new RpcError(error.code, error.message, error.data);
 }

@@ -1,3 +1,4 @@
+import type { Attachments } from "./attachments.ts";
 import { type Envelope, isEnvelope } from "./envelope.ts";
 import { WireError } from "./errors.ts";
 import type { Link, Outgoing } from "./link.ts";
@@ -20,19 +21,21 @@ export class Payload implements Linked<Payload> {
    * `Outgoing`.
    */
   onCancel: (() => void) | undefined = undefined;
+  /** Set by the exchange: the bytes beside the reply. */
+  attachments: Attachments | undefined = undefined;
   /** Set by the exchange: whether the server refused the credentials, so that nothing ran. */
   refused = false;
   /** Set when the callers have cancelled. */
   cancelled = false;
   /** What came with each of the requests. */
   readonly outgoing: readonly Outgoing[];
-  readonly #tap: Tap | undefined;
+  readonly tap: Tap | undefined;
   #controller: AbortController | undefined;
 
   constructor(requests: readonly Request[], outgoing: readonly Outgoing[], tap?: Tap) {
     this.requests = requests;
     this.outgoing = outgoing;
-    this.#tap = tap;
+    this.tap = tap;
   }
 
   /** False if there are only notifications, which are not answered. */
@@ -85,7 +88,7 @@ export class Payload implements Linked<Payload> {
     text: string,
     give: (id: unknown, count: number) => void,
   ): boolean | Promise<void> {
-    this.#tap?.(text, "received");
+    this.tap?.(text, "received");
     const { id, token, value, types } = (isEnvelope(message.params) ? message.params : {}) as {
       id?: unknown;
       token?: unknown;
@@ -120,6 +123,8 @@ export interface ExchangeLinkOptions {
   readonly close?: () => unknown;
   /** Observes every message that is sent or received. */
   readonly tap?: Tap | undefined;
+  /** Whether the exchange sends the attachments of a request, and sets those of the reply. @default false */
+  readonly carriesBytes?: boolean;
 }
 
 /**
@@ -151,10 +156,12 @@ class ExchangeLink implements Link {
   readonly #release: (() => unknown) | undefined;
   readonly #tap: Tap | undefined;
   readonly #open = new LinkedList<Payload>();
+  readonly carriesBytes: boolean;
   #closed = false;
 
   constructor(exchange: Exchange, options: ExchangeLinkOptions) {
     this.#exchange = exchange;
+    this.carriesBytes = options.carriesBytes === true;
     this.#write = options.write ?? requestText;
     this.#release = options.close;
     this.#tap = options.tap === undefined ? undefined : safeTap(options.tap);
@@ -163,16 +170,13 @@ class ExchangeLink implements Link {
   send(request: Request, outgoing: Outgoing): Promise<Reply | undefined> {
     return new Promise((resolve, reject) => {
       const write = (): string => this.#write(request, true);
+      const payload = new Payload([request], [outgoing], this.#tap);
       const settle = (text: string | undefined): void => {
-        resolve(request.id === undefined ? undefined : pairOne(request.id, payloadOf(text)));
+        const { attachments } = payload;
+        const reply = request.id === undefined ? undefined : pairOne(request.id, payloadOf(text));
+        resolve(reply && attachments ? { ...reply, attachments } : reply);
       };
-      this.#carry(
-        new Payload([request], [outgoing], this.#tap),
-        [outgoing],
-        [{ resolve, reject }],
-        write,
-        settle,
-      );
+      this.#carry(payload, [outgoing], [{ resolve, reject }], write, settle);
     });
   }
 

@@ -37,9 +37,9 @@ export interface CallFailure {
   readonly details?: string;
 }
 
-/** `error.data` of a payload (-32600) that exceeds a limit; nothing in it ran. */
+/** `error.data` of a message (-32600) that exceeds a limit. Nothing in it ran, unless its files are longer than it says. */
 export interface LimitExceeded {
-  readonly limit: "maxMessageBytes" | "maxBatch";
+  readonly limit: "maxMessageBytes" | "maxBatch" | "maxFiles" | "maxFileBytes";
   readonly max: number;
   /** A sentence for people. */
   readonly details: string;

@@ -1,3 +1,4 @@
+import type { AuthScheme } from "./auth-scheme.ts";
 import type { Context } from "./context.ts";
 import type { Undisclosed } from "./errors.ts";
 import type { ErrorObject, MaybePromise, Reply, Request } from "./message.ts";
@@ -33,6 +34,8 @@ export interface Middleware {
   readonly admit?: (next: Admit) => Admit;
   /** What it guards against, for audits: "authentication", "rate limit" … */
   readonly guards?: string;
+  /** How callers can authenticate, if it requires that; a service can publish it. */
+  readonly schemes?: readonly AuthScheme[];
   /** Whether a caller may see a method; `rpc.discover` leaves out what any middleware hides. */
   readonly visible?: (method: string, context: Context) => boolean;
   /** Applies to errors that arise while a reply is written what the middleware does to internal errors in replies. */

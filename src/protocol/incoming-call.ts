@@ -1,7 +1,10 @@
+import type { Attachments } from "./attachments.ts";
 import type { BatchAnswer } from "./batch-answer.ts";
+import type { CallSettings } from "./call-settings.ts";
 import { deadlineOf } from "./clock.ts";
 import type { CallContext } from "./context.ts";
-import { RpcError, requestCancelled, requestTimeout } from "./errors.ts";
+import { asError, requestCancelled, requestTimeout } from "./errors.ts";
+import type { Limits } from "./limits.ts";
 import type { Log } from "./log.ts";
 import { changeHeld } from "./memory-bounds.ts";
 import {
@@ -16,25 +19,15 @@ import type { Origin, Peer, Principal, Transport } from "./origin.ts";
 import { addCall, type CallEntry } from "./origin-calls.ts";
 import type { Version } from "./parse.ts";
 import type { TimedCall } from "./running.ts";
-import type { ServerRunning } from "./server-running.ts";
 import type { Share } from "./shares.ts";
+import { discardBytes } from "./unread-bytes.ts";
 import { ValueCodec } from "./value-codec.ts";
 import type { WatchedMessage, Watches } from "./watch.ts";
 
 /** Writes the reply of an asynchronous call. */
 export interface Writer {
-  write(reply: Reply | undefined, call: RunningCall): string | undefined;
-}
-
-/** What all calls of a server share. */
-export interface CallSettings {
-  readonly log: Log;
-  readonly running: ServerRunning;
-  /** Timeout of a call, whatever its caller asks for. */
-  readonly timeoutMs: number | undefined;
-  readonly watch?: Watches | undefined;
-  /** Defaults to the types that every peer knows. */
-  readonly values?: ValueCodec | undefined;
+  /** A promise if its bytes have to be read first; it resolves with the reply that has them, and never rejects. */
+  write(reply: Reply | undefined, call: RunningCall): string | undefined | Promise<Reply>;
 }
 
 const builtInValues = new ValueCodec();
@@ -82,6 +75,14 @@ export class IncomingCall implements CallContext {
 
   get watch(): Watches | undefined {
     return this.settings.watch;
+  }
+
+  get limits(): Limits {
+    return this.settings.limits;
+  }
+
+  get attachments(): Attachments | undefined {
+    return this.origin.attachments?.(this.request.id);
   }
 
   get values(): ValueCodec {
@@ -296,19 +297,28 @@ export class RunningCall implements TimedCall {
 
   /** The handler is done. */
   settle(reply: Reply | undefined): void {
+    const isEnded = this.ended !== undefined;
+    if (isEnded) discardBytes(reply, this.context.request, this.context.values);
+    const written = isEnded ? undefined : this.writer?.write(reply, this);
+    if (written instanceof Promise) {
+      void written.then((whole) => this.settle(whole));
+      return;
+    }
     this.context.done(this);
-    if (this.ended === undefined) this.#answer(reply);
+    if (!isEnded && this.writer !== undefined) this.resolve?.(written);
     this.writer = undefined;
   }
 
-  #answer(reply: Reply | undefined): void {
-    if (this.writer !== undefined) this.resolve?.(this.writer.write(reply, this));
+  /** Answers with an error, before the handler is done. */
+  #fail(error: ErrorObject): void {
+    if (this.writer !== undefined)
+      this.resolve?.(this.writer.write(failure(error), this) as string);
   }
 
   get signal(): AbortSignal {
     if (this.controller === undefined) {
       this.controller = new AbortController();
-      if (this.ended !== undefined) this.controller.abort(reasonOf(this.ended));
+      if (this.ended !== undefined) this.controller.abort(asError(this.ended));
     }
     return this.controller.signal;
   }
@@ -316,8 +326,8 @@ export class RunningCall implements TimedCall {
   end(error: ErrorObject): void {
     if (this.ended !== undefined) return;
     this.ended = error;
-    this.#answer(failure(error));
-    this.controller?.abort(reasonOf(error));
+    this.#fail(error);
+    this.controller?.abort(asError(error));
     this.onEnded?.();
   }
 
@@ -329,15 +339,11 @@ export class RunningCall implements TimedCall {
       this.watched?.drop(requestCancelled);
       this.resolve?.(undefined);
     }
-    this.controller?.abort(reasonOf(requestCancelled));
+    this.controller?.abort(asError(requestCancelled));
     this.onEnded?.();
   }
 
   expire(): void {
     this.end(requestTimeout);
   }
-}
-
-function reasonOf(error: ErrorObject): Error {
-  return error instanceof Error ? error : new RpcError(error.code, error.message, error.data);
 }

@@ -25,7 +25,7 @@ type Kind<Value> = Value extends bigint
 type Scalar = string | number | boolean | null;
 type Omitted = undefined | symbol | ((...args: never[]) => unknown);
 type Keyed = ReadonlyMap<unknown, unknown> | ReadonlySet<unknown>;
-type Bytes = ArrayBuffer | ArrayBufferView;
+type Bytes = ArrayBuffer | ArrayBufferView | Blob | ReadableStream;
 
 /** What JSON keeps as it is. Most types extend it (interfaces do not), and the compiler compares faster than it converts. */
 type Json = Scalar | readonly Json[] | { readonly [name: string]: Json };

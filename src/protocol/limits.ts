@@ -15,6 +15,10 @@ export interface Limits {
   readonly maxDepth: number;
   /** Most rich values in the params of a call, such as dates; stops calls that take long to read. @default 5000 */
   readonly maxRichValues: number;
+  /** Most files, Blobs, byte streams and long byte arrays of a call, on wires that carry them beside the message. @default 16 */
+  readonly maxFiles: number;
+  /** Longest of them, in bytes; stops memory and disk exhaustion. Methods that take more say so. @default 10 MiB */
+  readonly maxFileBytes: number;
   /** Longest id, in characters; stops replies made large by their id alone. @default 256 */
   readonly maxIdLength: number;
   /** Most calls of one connection that run at the same time; stops one peer from taking all capacity. @default 1000 */
@@ -38,6 +42,8 @@ export const defaultLimits: Limits = {
   maxBatchConcurrency: 32,
   maxDepth: 64,
   maxRichValues: 5000,
+  maxFiles: 16,
+  maxFileBytes: 10 * 1024 * 1024,
   maxIdLength: 256,
   maxInFlight: 1000,
   maxInFlightBytes: 64 * 1024 * 1024,

@@ -61,11 +61,22 @@ export interface Outgoing {
   /** Whether an item has arrived. @default false */
   readonly streamed?: boolean;
   /** What the caller asked for, if it did. */
-  readonly options?: { readonly onProgress?: unknown };
+  readonly options?: {
+    readonly onProgress?: unknown;
+    readonly onUploadProgress?: ((progress: UploadProgress) => void) | undefined;
+  };
   /** Whether the caller reads the items, as far as is known when it is sent. @default false */
   readonly read?: boolean;
   /** What it sends while it runs, if its request has the member `upload`. */
   readonly upload?: OutgoingUpload | undefined;
+}
+
+/** How much of a request was sent. */
+export interface UploadProgress {
+  /** In bytes, with the message. */
+  readonly sent: number;
+  /** In bytes; undefined if the length of a stream is not known. */
+  readonly total: number | undefined;
 }
 
 /** Whether a link has a connection. "idle" connects with the next call. */
@@ -91,6 +102,8 @@ export interface Link {
     outgoing: readonly Outgoing[],
   ): readonly Promise<Reply | undefined>[];
   close(): Promise<void>;
+  /** Whether it carries bytes beside a request that is sent alone. @default false */
+  readonly carriesBytes?: boolean | undefined;
   /** Whether it has a connection; missing for links that never have one, such as HTTP. */
   readonly states?: LinkStates | undefined;
 }

@@ -1,3 +1,5 @@
+import type { Attachments } from "./attachments.ts";
+
 /** Pairs a reply with its request. */
 export type Id = string | number | null;
 
@@ -34,6 +36,8 @@ export interface Request {
   readonly types?: TypedPaths | undefined;
   /** Whether the caller sends items while the call runs, as the callee asks for them. */
   readonly upload?: true | undefined;
+  /** Bytes that travel beside it, on links that carry them; never part of its JSON. */
+  readonly attachments?: Attachments | undefined;
 }
 
 /** The error member of a response. */
@@ -49,6 +53,8 @@ export interface Reply {
   readonly error: ErrorObject | undefined;
   /** Types of rich values, if the result or the data of the error is already in its JSON form. */
   readonly types?: TypedPaths | undefined;
+  /** Bytes that travel beside it, if the result is already in its JSON form. */
+  readonly attachments?: Attachments | undefined;
 }
 
 /**

@@ -1,3 +1,4 @@
+import type { AttachedReply, Attachments } from "./attachments.ts";
 import type { BriefMap } from "./brief-map.ts";
 import { WireError } from "./errors.ts";
 import type { Link } from "./link.ts";
@@ -128,6 +129,10 @@ export class Origin implements Usage {
   dropsResults = false;
   /** False once a method was called that opts out, because its replies hold secrets. */
   mayCompress = true;
+  /** The bytes beside the call with this id; missing if its wire carries none. */
+  attachments: ((id: Id | undefined) => Attachments | undefined) | undefined = undefined;
+  /** Sends bytes beside the reply to a call; false if that is not possible, missing if it never is. */
+  attach: ((reply: AttachedReply) => boolean) | undefined = undefined;
   /** Headers to send with the reply, on wires that have headers. */
   replyHeaders: Record<string, string> | undefined = undefined;
   /** State of a protocol on top, such as MCP; nothing here reads it. */

@@ -1,10 +1,11 @@
+import { type Attachments, attachedIn, inlined } from "./attachments.ts";
 import type { CallContext } from "./context.ts";
 import { ErrorCode, invalidRequest, type RpcErrorOptions } from "./errors.ts";
 import type { Disclose } from "./handle.ts";
 import { loggedFault } from "./handler-reply.ts";
 import type { Limits } from "./limits.ts";
 import type { Log } from "./log.ts";
-import type { ErrorObject, Reply } from "./message.ts";
+import { type ErrorObject, failure, type Reply } from "./message.ts";
 import type { Origin } from "./origin.ts";
 import { type BatchText, type Envelope, isUnsafe, numberAsWritten, type Version } from "./parse.ts";
 import {
@@ -47,7 +48,10 @@ export class ReplyWriter {
     this.#log = settings.log;
   }
 
-  /** Serializes the outcome of a handler; returns undefined for a notification. */
+  /**
+   * Serializes the outcome of a handler; returns undefined for a notification. If it has bytes that the wire cannot
+   * carry beside the message, returns a promise of a reply that has them inside.
+   */
   reply(
     reply: Reply | undefined,
     context: CallContext,
@@ -55,7 +59,7 @@ export class ReplyWriter {
     id: string | undefined,
     batch: BatchText | undefined,
     watched: WatchedMessage | undefined,
-  ): string | undefined {
+  ): string | undefined | Promise<Reply> {
     if (watched !== undefined) {
       watched.reply = reply;
       watched.error = reply?.error;
@@ -113,10 +117,11 @@ export class ReplyWriter {
     id: string,
     batch: BatchText | undefined,
     watched: WatchedMessage | undefined,
-  ): string {
+  ): string | Promise<Reply> {
     let typed: TypedJson | undefined;
+    const { attach } = context.origin;
     try {
-      typed = typedJson(reply, reply.result, context);
+      typed = typedJson(reply, reply.result, context, attach !== undefined && batch === undefined);
     } catch (thrown) {
       const error = this.#fault(thrown, context, "the result cannot be serialized as JSON");
       return this.error(error, version, id, batch, context.origin, watched);
@@ -125,16 +130,43 @@ export class ReplyWriter {
     const text = this.#result(value, context, version, id, batch, watched);
     // An error in its place has no types.
     if (typed === undefined || !text.startsWith(resultStart)) {
+      typed?.attachments?.discard();
       return text;
     }
+    const { attachments } = typed;
+    if (attachments !== undefined) {
+      const attached = attachedIn(typed.value, typed.types);
+      const isAttached =
+        batch === undefined && attach?.({ id: context.id, attached, attachments }) === true;
+      if (!isAttached) return this.#whole(typed, attachments, context);
+    }
     return this.#typedText(text, typed, version, id);
+  }
+
+  /** The reply with all its bytes inside; never rejects. */
+  async #whole(
+    { value, types }: TypedJson,
+    attachments: Attachments,
+    context: CallContext,
+  ): Promise<Reply> {
+    // Base64 takes four characters for three bytes.
+    const most = Math.floor(this.#limits.maxReplyLength * 0.75);
+    try {
+      const result = await inlined(value, types, attachments, most, context.signal);
+      return { result, error: undefined, types };
+    } catch (thrown) {
+      if (thrown instanceof RangeError) return failure(this.#replyTooLarge());
+      return failure(this.#fault(thrown, context, "the bytes of a result could not be read"));
+    }
   }
 
   /** The data of an error that cannot be converted is sent without types, if JSON takes it. */
   #typedData(reply: Reply, context: CallContext): TypedJson | undefined {
     const data = reply.error?.data;
     try {
-      return data === undefined ? undefined : typedJson(reply, data, context);
+      const typed = data === undefined ? undefined : typedJson(reply, data, context);
+      if (typed?.attachments === undefined) return typed;
+      throw new TypeError("a Blob or a stream cannot be sent here");
     } catch (thrown) {
       this.#log.warn({ err: thrown }, "could not convert the rich values in the data of an error");
       return undefined;
@@ -234,9 +266,12 @@ export class ReplyWriter {
 
 /** The JSON form of a value of a reply; undefined unless it has rich values. */
 function typedJson(
-  { types }: Reply,
+  { types, attachments }: Reply,
   value: unknown,
   { values }: CallContext,
+  attaches = false,
 ): TypedJson | undefined {
-  return types === undefined ? values.encode(value) : new TypedJson(value, types);
+  return types === undefined
+    ? values.encode(value, attaches)
+    : new TypedJson(value, types, attachments);
 }

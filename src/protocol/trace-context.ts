@@ -39,7 +39,7 @@ export function traceContextOf(request: Request, transport: Transport): TraceCon
   // The headers of a WebSocket belong to its upgrade, which may be days old.
   if (transport.kind === "websocket") return undefined;
   const { headers } = transport;
-  return headers["traceparent"] === undefined ? undefined : stated(headers);
+  return headers.traceparent === undefined ? undefined : stated(headers);
 }
 
 type Stated = { readonly [Name in keyof TraceContext]?: unknown };

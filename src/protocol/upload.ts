@@ -183,6 +183,8 @@ export class Upload implements AsyncIterableIterator<unknown, undefined> {
 
   async #next(): Promise<IteratorResult<unknown, undefined>> {
     for (;;) {
+      // Before the look at the items: what the wire has buffered comes at once.
+      if (this.#items.length === 0) this.#grant();
       if (this.#failure !== undefined) throw this.#failure;
       const item = this.#items.shift();
       if (item !== undefined) {
@@ -192,7 +194,6 @@ export class Upload implements AsyncIterableIterator<unknown, undefined> {
         return { done: false, value: await this.#read(item.value, item.types) };
       }
       if (this.#isClosed || this.#isEnded) return { done: true, value: undefined };
-      this.#grant();
       await new Promise<void>((resolve) => {
         this.#wake = resolve;
       });
@@ -201,7 +202,7 @@ export class Upload implements AsyncIterableIterator<unknown, undefined> {
 
   /** Asks for more items once half of those that may be on their way or unread were taken. */
   #grant(): void {
-    if (this.#isEnded || this.#isClosed) return;
+    if (this.#isEnded || this.#isClosed || this.#failure !== undefined) return;
     const mostAhead =
       this.#received === 0
         ? firstCredit

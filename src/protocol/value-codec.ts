@@ -1,22 +1,37 @@
+import { type Attachments, type ByteKind, isByteKind } from "./attachments.ts";
+import { type Container, escaped, ownMember, unescaped } from "./json-pointer.ts";
 import type { TypedPaths } from "./message.ts";
 import { isEnvelope } from "./parse.ts";
+import { ReceivedBytes } from "./received-bytes.ts";
+import { attachedFromBytes, byteKindOf, SentBytes } from "./sent-bytes.ts";
 import { type AnyValueType, builtInOf, builtIns, type Form, must } from "./value-types.ts";
 
 /** A value in its JSON form, and the types of what JSON cannot express in it. */
 export class TypedJson {
   readonly value: unknown;
   readonly types: TypedPaths;
+  readonly attachments: Attachments | undefined;
 
-  constructor(value: unknown, types: TypedPaths) {
+  constructor(value: unknown, types: TypedPaths, attachments?: Attachments) {
     this.value = value;
     this.types = types;
+    this.attachments = attachments;
   }
 }
 
-type Container = Record<string, unknown>;
-
 /** Types whose JSON is a single string or null, so that no path leads into it. */
-const leaves = new Set(["date", "bigint", "number", "undefined", "url", "bytes", "buffer"]);
+const leaves = new Set([
+  "date",
+  "bigint",
+  "number",
+  "undefined",
+  "url",
+  "bytes",
+  "buffer",
+  "blob",
+  "file",
+  "stream",
+]);
 
 /** Turns rich values into JSON and the types that go with it, and back. */
 export class ValueCodec {
@@ -31,32 +46,41 @@ export class ValueCodec {
     this.#own = own;
     this.#most = most;
     for (const type of own) {
-      if (this.#forms.has(type.name)) {
+      if (this.#forms.has(type.name) || isByteKind(type.name)) {
         throw new TypeError(`there are two value types with the name "${type.name}"`);
       }
       this.#forms.set(type.name, type);
     }
   }
 
-  /** Undefined if JSON can express the value as it is. */
-  encode(value: unknown): TypedJson | undefined {
+  /**
+   * Undefined if JSON can express the value as it is. With `attaches`, long arrays of bytes are attached; Blobs and
+   * streams always are.
+   */
+  encode(value: unknown, attaches = false): TypedJson | undefined {
     if (isJson(value)) return undefined;
     // Unset meanwhile, because a value type of the user may call `encode` itself.
     const encoding = this.#spare ?? new Encoding(this.#forms, this.#own);
     this.#spare = undefined;
+    encoding.attaches = attaches;
     const json = encoding.encode(value);
     const types = encoding.takeTypes();
+    const attachments = encoding.takeBytes();
     this.#spare = encoding;
-    return types && new TypedJson(json, types);
+    return types && new TypedJson(json, types, attachments);
   }
 
-  /** The members `value` and `types` of a notification about a call. */
-  members(value: unknown): { readonly value: unknown; readonly types?: TypedPaths } {
-    return value instanceof TypedJson ? { ...value } : { ...(this.encode(value) ?? { value }) };
+  /** The members `value` and `types` of a notification about a call. Throws if it has Blobs or streams. */
+  members(given: unknown): { readonly value: unknown; readonly types?: TypedPaths } {
+    const typed = given instanceof TypedJson ? given : this.encode(given);
+    if (typed === undefined) return { value: given };
+    if (typed.attachments !== undefined)
+      throw new TypeError("a Blob or a stream cannot be sent here");
+    return { value: typed.value, types: typed.types };
   }
 
   /** A copy of the JSON with its rich values. Throws a TypeError if the types do not fit. */
-  decode(json: unknown, types: unknown): unknown {
+  decode(json: unknown, types: unknown, bytes: ReceivedBytes = inlineOnly): unknown {
     if (!isEnvelope(types)) throw new TypeError('the member "types" must be an object');
     const names = Object.keys(types);
     if (names.length === 0) return json;
@@ -65,7 +89,7 @@ export class ValueCodec {
     let count = 0;
     for (const name of names) {
       const paths = (types as Record<string, unknown>)[name];
-      const form = this.#forms.get(name);
+      const form = isByteKind(name) ? formOf(name, bytes) : this.#forms.get(name);
       if (form === undefined || !Array.isArray(paths)) {
         throw new TypeError(`the type ${shown(name)} is unknown, or has no array of paths`);
       }
@@ -82,6 +106,13 @@ export class ValueCodec {
     for (const [path, name, form] of nesting) decoding.replace(path, name, form);
     return decoding.json;
   }
+}
+
+/** For messages whose bytes are all inside them. */
+const inlineOnly = new ReceivedBytes(undefined, Number.POSITIVE_INFINITY);
+
+function formOf(kind: ByteKind, bytes: ReceivedBytes): Form {
+  return { toJson: (value) => value, fromJson: (json) => bytes.value(kind, json) };
 }
 
 /** Decodes one value. */
@@ -168,6 +199,9 @@ class Encoding {
   readonly #paths: (string | undefined)[] = [""];
   /** The path that was noted last. */
   #noted: string | undefined;
+  #bytes: SentBytes | undefined;
+  /** Whether long arrays of bytes are attached. */
+  attaches = false;
 
   constructor(forms: ReadonlyMap<string, Form>, own: readonly AnyValueType[]) {
     this.#forms = forms;
@@ -180,6 +214,13 @@ class Encoding {
     this.#types = undefined;
     this.#noted = undefined;
     return types;
+  }
+
+  /** The bytes that were found, before the next value is encoded. */
+  takeBytes(): Attachments | undefined {
+    const bytes = this.#bytes;
+    this.#bytes = undefined;
+    return bytes?.number();
   }
 
   /** Returns the value itself if nothing in it is rich. */
@@ -212,7 +253,12 @@ class Encoding {
     if (Array.isArray(value)) return this.#array(value);
     const isPlain = Object.getPrototypeOf(value) === Object.prototype;
     const name = isPlain ? undefined : builtInOf(value);
-    if (name !== undefined) return this.#typed(name, value);
+    if (name !== undefined) {
+      const isLong = value instanceof Uint8Array && value.length >= attachedFromBytes;
+      return isLong && this.attaches ? this.#attached(name, value) : this.#typed(name, value);
+    }
+    const kind = isPlain ? undefined : byteKindOf(value);
+    if (kind !== undefined) return this.#attached(kind, value as Blob);
     const { toJSON } = value as { toJSON?: unknown };
     if (typeof toJSON !== "function") return this.#members(value);
     return this.encode(toJSON.call(value, `${this.#keys.at(-1) ?? ""}`));
@@ -257,6 +303,18 @@ class Encoding {
 
   #typed(name: string, value: unknown): unknown {
     const json = this.encode(this.#forms.get(name)?.toJson(value));
+    this.#note(name);
+    return json;
+  }
+
+  #attached(name: string, value: Uint8Array | Blob): unknown {
+    this.#bytes ??= new SentBytes();
+    this.#note(name);
+    return this.#bytes.add(value);
+  }
+
+  /** Notes the type of the current value. */
+  #note(name: string): void {
     const path = this.#path(this.#keys.length);
     if (path === this.#noted) {
       throw new TypeError(`toJson of the value type "${name}" must not return a rich value`);
@@ -266,7 +324,6 @@ class Encoding {
     const paths = this.#types[name];
     if (paths === undefined) this.#types[name] = [path];
     else paths.push(path);
-    return json;
   }
 
   #path(depth: number): string {
@@ -279,28 +336,10 @@ class Encoding {
   }
 }
 
-/** The member that a path from the wire names; throws unless it is an own member. */
-function ownMember(at: Container, key: string): unknown {
-  const isIndex = key !== "length" || !Array.isArray(at);
-  must(isIndex && key !== "__proto__" && Object.hasOwn(at, key));
-  return at[key];
-}
-
 /** Whether JSON can express a value; false for objects, which are examined later. */
 function isJson(value: unknown): boolean {
   if (typeof value === "number") return Number.isFinite(value) && !Object.is(value, -0);
   return typeof value === "string" || typeof value === "boolean" || value === null;
-}
-
-/** The steps of a path are written as in a JSON Pointer (RFC 6901). */
-function escaped(step: string): string {
-  return /[~/]/.test(step) ? step.replaceAll("~", "~0").replaceAll("/", "~1") : step;
-}
-
-function unescaped(step: string): string {
-  if (!step.includes("~")) return step;
-  must(!/~(?![01])/.test(step));
-  return step.replaceAll("~1", "/").replaceAll("~0", "~");
 }
 
 function shown(value: unknown): string {

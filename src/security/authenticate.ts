@@ -150,7 +150,9 @@ export function authenticate(
 
   const visible = (method: string, { principal }: Context): boolean =>
     principal !== undefined || isAnonymous(method);
-  return Object.assign(wrap, { admit, visible, guards: "authentication" });
+  // Callers that need no credential are not told to bring one.
+  const schemes = anonymous === true ? [] : all.flatMap(({ scheme }) => scheme ?? []);
+  return Object.assign(wrap, { admit, visible, guards: "authentication", schemes });
 }
 
 /** The `data.reason` that some credentials send to the caller. */

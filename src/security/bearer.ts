@@ -37,6 +37,7 @@ const invalidToken: Refusal = {
 export function bearer(verify: VerifyToken): Credential {
   return {
     challenge: "Bearer",
+    scheme: { type: "http", scheme: "bearer" },
     verify(transport) {
       const { authorization } = transport.headers;
       if (typeof authorization !== "string" || !/^bearer\b/i.test(authorization)) return undefined;

@@ -99,6 +99,7 @@ const kinds = ["URI:", "DNS:", "email:"];
  */
 export function mutualTls({ principalOf = fromNames }: MutualTlsOptions = {}): Credential {
   return {
+    scheme: { type: "mutualTLS" },
     verify({ certificate }) {
       return certificate === undefined ? undefined : (principalOf(certificate) ?? refused);
     },

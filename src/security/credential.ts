@@ -1,3 +1,4 @@
+import type { AuthScheme } from "../protocol/auth-scheme.ts";
 import type { ErrorObject, MaybePromise } from "../protocol/message.ts";
 import type { Principal, Transport } from "../protocol/origin.ts";
 
@@ -5,6 +6,8 @@ import type { Principal, Transport } from "../protocol/origin.ts";
 export interface Credential {
   /** The challenge of this scheme in `WWW-Authenticate`. @default none */
   readonly challenge?: string;
+  /** How callers present it, for descriptions of the service. @default not described */
+  readonly scheme?: AuthScheme;
   /** Returns the principal, undefined if this credential is not present, or an error if it is not valid. */
   verify(transport: Transport): MaybePromise<Principal | undefined | ErrorObject>;
 }

@@ -97,6 +97,7 @@ export function apiKeys(source: ApiKeySource): Credential {
   const shown = new WeakMap<object, Map<string, ApiKeyRecord>>();
   return {
     challenge: "ApiKey",
+    scheme: { type: "apiKey", in: "header", name: "x-api-key" },
     verify(transport) {
       const presented = presentedKey(transport);
       if (presented === undefined) return undefined;

@@ -6,6 +6,7 @@ import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { NodeHead } from "../http/node-head.ts";
 import { busy, notFound, unavailable, upgradeRequired } from "../http/refusal.ts";
+import { hasUpload } from "../http/upload-sockets.ts";
 import { settledOrTimeout } from "../protocol/clock.ts";
 import { defaultDrainMs } from "../protocol/defaults.ts";
 import { isThenable } from "../protocol/message.ts";
@@ -231,7 +232,8 @@ export class HttpServer implements AsyncDisposable {
     server.on("request", (request, response) => this.#request(request, response, false));
     server.on("checkContinue", (request, response) => this.#request(request, response, true));
     server.on("upgrade", (request, socket, head) => this.#upgrade(request, socket, head));
-    server.on("clientError", (error, socket) => {
+    server.on("clientError", (error: Error & { code?: string }, socket) => {
+      if (error.code === "ERR_HTTP_REQUEST_TIMEOUT" && hasUpload(socket)) return;
       const refusal = clientErrorRefusal(error, socket);
       if (refusal === undefined) socket.destroy(error);
       else writeRefusal(socket, refusal);

@@ -129,9 +129,11 @@ export type AnswersOnce<Result> = [Result] extends [never]
   ? unknown
   : unknown extends Result
     ? unknown
-    : [Result] extends [AsyncIterable<unknown> | Generator<unknown, unknown, never>]
-      ? "a generator is the handler of a stream: use stream()"
-      : unknown;
+    : [Result] extends [ReadableStream]
+      ? unknown
+      : [Result] extends [AsyncIterable<unknown> | Generator<unknown, unknown, never>]
+        ? "a generator is the handler of a stream: use stream()"
+        : unknown;
 
 /** Rejects errors whose code is any number: callers could not tell them apart. */
 export type WithLiteralCodes<D> = D extends { readonly errors: infer E }

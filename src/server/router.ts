@@ -2,7 +2,8 @@ import { definitionOf, isGeneratorFunction } from "../openrpc/function-notes.ts"
 import { argumentsByName, parameterNames } from "../openrpc/parameter-names.ts";
 import { type AccessRule, satisfies } from "../protocol/access.ts";
 import type { Context } from "../protocol/context.ts";
-import { invalidParams, methodNotFound, type Undisclosed } from "../protocol/errors.ts";
+import type { MethodLimits } from "../protocol/contract.ts";
+import { methodNotFound, type Undisclosed } from "../protocol/errors.ts";
 import type { Handle } from "../protocol/handle.ts";
 import { caught, LaterReply } from "../protocol/handler-reply.ts";
 import {
@@ -16,9 +17,11 @@ import {
   type Reply,
   type Request,
   success,
+  type TypedPaths,
 } from "../protocol/message.ts";
 import type { Schema } from "../protocol/standard-schema.ts";
 import { uploadUnwanted } from "../protocol/upload.ts";
+import { decodedParams, limitsOf, refusedParams } from "./decoded-params.ts";
 import { checkDefinition, checkProgress, errorMakers } from "./definition.ts";
 import { Method, type MethodHandler, type Methods, type StreamHandler } from "./method.ts";
 import { type Invoke, receiving } from "./receiving.ts";
@@ -136,6 +139,7 @@ export function createRouter(
   }
   const unknownMethod = failure(methodNotFound);
   const isGuarded = rules.size > 0;
+  const limits = limitsOf(table);
   return (request, context) => {
     const run = runs.get(request.method);
     if (run === undefined) return unknownMethod;
@@ -146,23 +150,32 @@ export function createRouter(
     if (request.upload !== undefined && !receives.has(request.method)) return unwanted;
     return request.types === undefined || request.types === noTypes
       ? run(request.params, context)
-      : runTyped(run, request, context);
+      : runTyped(run, request, context, limits.get(request.method));
   };
 }
 
 const unwanted = failure(uploadUnwanted);
 
 /** Converts the rich values in the params first. */
-function runTyped(run: Run, { params, types }: Request, context: Context): MaybePromise<Reply> {
+function runTyped(
+  run: Run,
+  { params, types }: Request,
+  context: Context,
+  limits: MethodLimits | undefined,
+): MaybePromise<Reply> {
   const { incoming } = context;
   if (incoming === undefined) return run(params, context);
-  let values: Params | undefined;
   try {
-    values = incoming.values.decode(params, types) as Params | undefined;
+    const decoded = decodedParams(params, types as TypedPaths, incoming, limits);
+    return decoded instanceof Promise
+      ? decoded.then(
+          (values) => endedBefore(context) ?? run(values, context),
+          (thrown) => refusedParams(thrown),
+        )
+      : run(decoded, context);
   } catch (thrown) {
-    return failure(invalidParams((thrown as TypeError).message));
+    return refusedParams(thrown);
   }
-  return run(values, context);
 }
 
 /**

@@ -1,12 +1,16 @@
 import type { Api } from "../client/contract.ts";
-import type { Methods } from "../server/method.ts";
+import type { UploadOptions } from "../client/outgoing-call.ts";
+import type { CallTypes, UploadOf } from "../protocol/contract.ts";
+import type { Method, Methods } from "../server/method.ts";
 
 /** Functions in place of some methods, with the params and results of these. */
 export type Mocks<M> = MocksOf<Api<M>>;
 
 type MocksOf<Tree> = {
   readonly [Name in keyof Tree]?: Tree[Name] extends (...args: infer Args) => infer Outcome
-    ? (...args: Args) => MockOutcome<Outcome>
+    ? Args extends readonly [unknown, UploadOptions<infer Item>]
+      ? Method<CallTypes & { readonly upload: UploadOf<Item> }>
+      : (...args: Args) => MockOutcome<Outcome>
     : MocksOf<Tree[Name]>;
 };
 
@@ -19,7 +23,8 @@ type MockOutcome<Outcome> =
 
 /**
  * Some methods of a server, as functions with the same types: for `testClient`, `mswHandler` and `createServer`. The
- * others do not exist: calls of them fail with -32601, and `error.method` says which.
+ * others do not exist: calls of them fail with -32601, and `error.method` says which. A method with an `upload` is mocked
+ * by another `method` or `stream` that has one.
  * @example
  * ```ts
  * import { mock, testClient } from "callwire/testing";

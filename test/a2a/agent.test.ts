@@ -1,4 +1,5 @@
-import { authenticate, bearer } from "callwire/security";
+import { authenticate, bearer, mutualTls } from "callwire/security";
+import { apiKeys } from "callwire/security/keys";
 import { describe, expect, test } from "vitest";
 import { all, gate, type Parsed, says, serveAgent } from "./served-agent.ts";
 
@@ -324,7 +325,7 @@ describe("an agent refuses", () => {
 });
 
 test("the extended card depends on the caller", async () => {
-  const { ask } = await serveAgent({
+  const { ask, base } = await serveAgent({
     execute: () => "hello",
     extendedCard: ({ transport }) =>
       transport.headers["x-known"] === undefined
@@ -336,7 +337,39 @@ test("the extended card depends on the caller", async () => {
     -32007,
     "EXTENDED_AGENT_CARD_NOT_CONFIGURED",
   ]);
-  expect((await ask("GetExtendedAgentCard", {}, { "x-known": "yes" })).result.name).toBe("More");
+  expect((await ask("GetExtendedAgentCard", {}, { "x-known": "yes" })).result).toMatchObject({
+    name: "More",
+    supportedInterfaces: [{ url: `${base}/a2a` }, { url: `${base}/a2a` }],
+  });
+});
+
+test("the card says how to authenticate, from the middleware in use", async () => {
+  const credentials = [bearer(() => undefined), apiKeys([]), mutualTls()];
+  const { agent } = await serveAgent({ execute: () => "", use: [authenticate(credentials)] });
+  const card = await agent.card("https://agents.example.com/a2a");
+  expect(card).toMatchObject({
+    securitySchemes: {
+      bearer: { httpAuthSecurityScheme: { scheme: "bearer" }, type: "http" },
+      apiKey: { apiKeySecurityScheme: { location: "header", name: "x-api-key" }, in: "header" },
+      mutualTls: { mtlsSecurityScheme: {} },
+    },
+    securityRequirements: [
+      { schemes: { bearer: { list: [] } } },
+      { schemes: { apiKey: { list: [] } } },
+      { schemes: { mutualTls: { list: [] } } },
+    ],
+    security: [{ bearer: [] }, { apiKey: [] }, { mutualTls: [] }],
+  });
+  const own = await serveAgent({
+    execute: () => "",
+    use: [
+      authenticate(
+        bearer(() => undefined),
+        { anonymous: true },
+      ),
+    ],
+  });
+  expect(await own.agent.card("http://localhost/a2a")).not.toHaveProperty("securitySchemes");
 });
 
 test("the card can be cached, and names both versions at the address that was asked", async () => {

@@ -84,6 +84,31 @@ describe("a client", () => {
     );
   });
 
+  test("does not send its credentials to another origin that a card names", async () => {
+    const card = {
+      name: "Lure",
+      securitySchemes: { token: { httpAuthSecurityScheme: { scheme: "Bearer" } } },
+      supportedInterfaces: [
+        { protocolBinding: "JSONRPC", protocolVersion: "1.0", url: "http://agents.test/a2a" },
+      ],
+    };
+    const asked: string[] = [];
+    const fetch = async (url: string) => {
+      asked.push(url);
+      return Response.json(card);
+    };
+    const address = "https://agents.test";
+    for (const secrets of [{ credentials: { token: "secret" } }, { headers: { "x-key": "1" } }]) {
+      await expect(a2aClient(address, { ...secrets, fetch })).rejects.toThrow(
+        /add it to "origins"/,
+      );
+    }
+    expect(asked).toEqual(Array(2).fill("https://agents.test/.well-known/agent-card.json"));
+    const origins = ["http://agents.test"];
+    await a2aClient(address, { credentials: { token: "secret" }, origins, fetch });
+    await a2aClient(address, { fetch });
+  });
+
   test("leaves a stream by its signal, and the task goes on", async () => {
     const { passed, open } = gate();
     const { base } = await serveAgent({

@@ -1,7 +1,12 @@
 import { createServer, type IncomingHttpHeaders } from "node:http";
 import type { AddressInfo } from "node:net";
-import { webhooks } from "callwire/a2a/node";
+import { createServer as createRpcServer, silentLog } from "callwire";
+import { webhookMount, webhooks } from "callwire/a2a/node";
+import { serveHttp } from "callwire/http/node";
+import { FakeClock } from "callwire/testing";
 import { describe, expect, onTestFinished, test } from "vitest";
+import type { StreamResponse } from "../../src/a2a/model.ts";
+import { PushSender, type Webhooks } from "../../src/a2a/push-sender.ts";
 import { gate, type Parsed, says, serveAgent } from "./served-agent.ts";
 
 interface Delivery {
@@ -121,5 +126,84 @@ describe("a webhook is refused", () => {
     const { error } = await ask("SendMessage", { ...says("go"), configuration });
     expect(error?.code).toBe(-32602);
     expect(error?.data[0].fieldViolations[0].field).toBe("url");
+  });
+});
+
+describe("receivers that do not answer", () => {
+  const never = new Promise<number>(() => {});
+  const event = (text: string) => ({
+    message: { messageId: "1", role: "ROLE_AGENT", parts: [{ text }] },
+  });
+
+  function stuckSender() {
+    let dropped = 0;
+    let posts = 0;
+    const stuck: Webhooks = {
+      refusal: async () => undefined,
+      post() {
+        posts++;
+        return never;
+      },
+    };
+    const log = { ...silentLog, warn: () => void dropped++ };
+    const sender = new PushSender(stuck, new FakeClock(), log);
+    onTestFinished(() => sender.close());
+    const send = (i: number, text: string): void =>
+      sender.send({ taskId: `t${i}`, id: "1", url: "https://a" }, event(text) as StreamResponse);
+    return { send, dropped: () => dropped, posts: () => posts };
+  }
+
+  test("hold 16 MiB of notifications together, and the rest is dropped", () => {
+    const { send, dropped } = stuckSender();
+    const mebibyte = "a".repeat(1024 * 1024);
+    for (let i = 0; i < 40; i++) send(i, mebibyte);
+    expect(dropped()).toBe(25);
+  });
+
+  test("hold a hundred connections together", () => {
+    const { send, dropped, posts } = stuckSender();
+    for (let i = 0; i < 150; i++) send(i, "hi");
+    expect(posts()).toBe(100);
+    expect(dropped()).toBe(0);
+  });
+});
+
+describe("our own webhook", () => {
+  test("gets the events of an agent, each again if it fails, and refuses those of others", async () => {
+    const events: Parsed[] = [];
+    const done = gate();
+    let failures = 1;
+    const hook = webhookMount({
+      token: "secret",
+      receive(event) {
+        if (failures-- > 0) throw new Error("not now");
+        events.push(event);
+        if (JSON.stringify(event).includes("COMPLETED")) done.open();
+      },
+    });
+    const http = await serveHttp(createRpcServer({}), { port: 0, mounts: { "/hook": hook } });
+    onTestFinished(() => http.close());
+    const host = `127.0.0.1:${http.port}`;
+    const url = `http://${host}/hook`;
+    const { ask } = await serveAgent({ execute, push: webhooks({ allow: [host] }) });
+    const taskPushNotificationConfig = { url, token: "secret" };
+    await ask("SendMessage", { ...says("go"), configuration: { taskPushNotificationConfig } });
+    await done.passed;
+    expect(events.map((event) => Object.keys(event)[0])).toEqual([
+      "task",
+      "statusUpdate",
+      "artifactUpdate",
+      "statusUpdate",
+    ]);
+    const post = async (headers: Record<string, string>, body: string) =>
+      (await fetch(url, { method: "POST", headers, body })).status;
+    const known = { "x-a2a-notification-token": "secret" };
+    expect(await post({}, "{}")).toBe(401);
+    expect(await post({ "x-a2a-notification-token": "secreT" }, "{}")).toBe(401);
+    expect(await post(known, "{}")).toBe(400);
+    expect(await post(known, "nonsense")).toBe(400);
+    expect(await post(known, JSON.stringify({ task: "x".repeat(2 ** 20) }))).toBe(413);
+    expect((await fetch(url)).status).toBe(405);
+    expect(events).toHaveLength(4);
   });
 });

@@ -1,6 +1,6 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { ownPort } from "../own-port.ts";
 import { describeWith } from "../services.ts";
 import { build, cli, finish, Process, start, startDemo } from "./process.ts";
@@ -111,6 +111,26 @@ describe("callwire top", () => {
       expect(lines[1]).toMatch(/^in flight 0, connections \d, streams 0, q$/);
       expect(Math.max(...lines.map(({ length }) => length))).toBe(40);
     });
+  });
+
+  test("it looks again only after the interval", async () => {
+    let looks = 0;
+    const server = createServer((_, response) => {
+      looks++;
+      response.setHeader("content-type", "text/plain").end("callwire_calls_in_flight 0\n");
+    });
+    const looked = new Promise((resolve) => server.once("request", resolve));
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    onTestFinished(() => void server.close());
+    const { port } = server.address() as AddressInfo;
+    const url = `http://127.0.0.1:${port}`;
+    await using top = start(["top", url, "--interval", "60m"]);
+    await looked;
+    // Takes longer than a further look would.
+    await finish(["top", url, "--once"]);
+    top.child.kill("SIGINT");
+    expect((await top.exited).stderr).toContain("stopped before the first update");
+    expect(looks).toBe(2);
   });
 
   test("a page that breaks off is one line", async () => {

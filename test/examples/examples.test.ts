@@ -29,6 +29,15 @@ const expected: Readonly<Record<string, readonly string[]>> = {
     "heard of 3 new blocks, none missing",
     "unsubscribed: true",
   ],
+  board: [
+    "Listening on http://127.0.0.1:0/ (log in as ann with apple, or as bob with banana)",
+    "wrong password",
+    "changed: created Water the plants",
+    "done: true",
+    "there is no task none",
+    "checked 1 of 1",
+    "ann: 0 open, 1 done",
+  ],
   "a2a-tck": [
     "Listening on http://127.0.0.1:0/a2a",
     "Found TCK agent",
@@ -128,6 +137,7 @@ const expected: Readonly<Record<string, readonly string[]>> = {
 
 /** What examples need beside npm install. */
 const needs: Readonly<Record<string, string>> = {
+  board: "board example",
   "nats-accounts": "nats-server",
   python: "python3",
   "scale-out": "nats-server",

@@ -38,7 +38,7 @@ function describeBackend(name: string, start: StartBackend, traits: Traits = {})
   });
 }
 
-const oneWay: Traits = { duplex: false, streams: "buffers", inFlight: 200 };
+const oneWay: Traits = { duplex: false, streams: "buffers", inFlight: 200, uploads: "none" };
 const stdioServer = bundle(
   new URL("../transports/stdio/fixtures/contract-server.ts", import.meta.url),
 );
@@ -47,7 +47,7 @@ describeBackend("TCP", tcpBackend);
 describeBackend("a unix socket", unixBackend);
 describeBackend("WebSocket", webSocketBackend);
 describeBackend("a message port", portBackend);
-describeBackend("HTTP", httpBackend, oneWay);
+describeBackend("HTTP", httpBackend, { ...oneWay, uploads: "buffers" });
 describeBackend("server-sent events", sseBackend, oneWay);
 describeBackend("stdio", stdioBackend(stdioServer), { shared: false });
 
@@ -66,6 +66,5 @@ describeWith(["nats-server"], "with a server of NATS", () => {
   describeBackend(
     "NATS",
     natsBackend(() => nats, keep),
-    { uploads: "none" },
   );
 });

@@ -1,4 +1,4 @@
-import { context, propagation, SpanStatusCode, trace } from "@opentelemetry/api";
+import { context, propagation, SpanKind, SpanStatusCode, trace } from "@opentelemetry/api";
 import { OTLPTraceExporter } from "@opentelemetry/exporter-trace-otlp-http";
 import {
   AggregationTemporality,
@@ -13,7 +13,7 @@ import {
   SimpleSpanProcessor,
 } from "@opentelemetry/sdk-trace-node";
 import { silentLog } from "callwire";
-import { type McpServer, mcpServer, prompt, resource, tool } from "callwire/mcp";
+import { type McpServer, mcpGateway, mcpServer, prompt, resource, tool } from "callwire/mcp";
 import { type McpClient, mcpClient, mcpMemoryLink } from "callwire/mcp/client";
 import { metering, tracing } from "callwire/observability/otel";
 import { afterEach, beforeEach, expect, test } from "vitest";
@@ -111,6 +111,35 @@ describeWith(["npm peers"], "OpenTelemetry for MCP", () => {
       expect(status.code).toBe(SpanStatusCode.ERROR);
       expect(attributes["error.type"]).toBe("tool_error");
     }
+  });
+
+  test("a gateway has a server span for each call, and a client span for sending it on", async () => {
+    const exporter = new InMemorySpanExporter();
+    const tracerProvider = new BasicTracerProvider({
+      spanProcessors: [new SimpleSpanProcessor(exporter)],
+    });
+    const use = [tracing({ tracerProvider })];
+    const upstream = mcpServer({ add: (a: number, b: number) => a + b }, { ...info, use });
+    const gateway = mcpGateway({ math: upstream }, { ...info, use, useUpstream: use });
+    const client = mcpClient(mcpMemoryLink(gateway), { ...info, use });
+    await client.callTool("math_add", { a: 1, b: 2 });
+    await client.close();
+    await gateway.close();
+    const calls = exporter.getFinishedSpans().filter(({ name }) => name.startsWith("tools/call"));
+    const [first] = calls.filter(({ parentSpanContext }) => parentSpanContext === undefined);
+    const chain = [first];
+    for (;;) {
+      const { spanId } = chain.at(-1)?.spanContext() ?? {};
+      const next = calls.find(({ parentSpanContext }) => parentSpanContext?.spanId === spanId);
+      if (next === undefined) break;
+      chain.push(next);
+    }
+    expect(chain.map((span) => [span?.kind, span?.name])).toEqual([
+      [SpanKind.CLIENT, "tools/call math_add"],
+      [SpanKind.SERVER, "tools/call math_add"],
+      [SpanKind.CLIENT, "tools/call add"],
+      [SpanKind.SERVER, "tools/call add"],
+    ]);
   });
 
   test("baggage travels to the handler", async () => {

@@ -9,6 +9,7 @@ import { serveHttp } from "callwire/http/node";
 import { type OpenrpcDocument, openrpcDocument } from "callwire/openrpc";
 import { onTestFinished } from "vitest";
 import { root } from "../entries.ts";
+import { waitMs } from "../limits.ts";
 
 const run = promisify(execFile);
 
@@ -59,7 +60,7 @@ export class Workplace implements AsyncDisposable {
     try {
       // Where colours are forced, programs print numbers in yellow.
       const { FORCE_COLOR: _, ...env } = process.env;
-      const { stdout } = await run(command, args, { cwd: this.folder, env, timeout: 60_000 });
+      const { stdout } = await run(command, args, { cwd: this.folder, env, timeout: waitMs });
       return stdout;
     } catch (error) {
       const { stdout = "", stderr = "" } = error as { stdout?: string; stderr?: string };

@@ -67,9 +67,7 @@ print(json.dumps(out))
       for (const each of [elsewhere, pointing]) each.close();
     });
 
-    test("the client of the demo calls, notifies, sends a batch, streams, and raises errors", {
-      timeout: 60_000,
-    }, async () => {
+    test("the client of the demo calls, notifies, sends a batch, streams, and raises errors", async () => {
       const { place, origin } = await servedClient(demo, "client.py", pythonClient);
       await place.write(
         "main.py",
@@ -139,9 +137,7 @@ print(json.dumps(out))
       expect(await place.python("main.py")).toBe("5\n5\n0\n1\n2\n3\n[3, 'hi']\n-32000 {'x': -4}\n");
     });
 
-    test("arguments go by position or by name as the method wants, and types are there to import", {
-      timeout: 60_000,
-    }, async () => {
+    test("arguments go by position or by name as the method wants, and types are there to import", async () => {
       const User = z
         .object({ name: z.string(), "e-mail": z.string().optional() })
         .meta({ id: "User" });
@@ -303,9 +299,7 @@ print(json.dumps(client.batch([("a", None), ("b", None)])))
       pointed.close();
     });
 
-    test("a document that means harm gives a client that loads and does none", {
-      timeout: 60_000,
-    }, async () => {
+    test("a document that means harm gives a client that loads and does none", async () => {
       await using place = await workplace();
       await place.write("client.py", pythonClient(hostile));
       await place.write(

@@ -12,9 +12,7 @@ import { hostile } from "./hostile.ts";
 beforeAll(build);
 
 describe("the client of the demo", () => {
-  test("compiles, calls, sends a batch, streams, and narrows errors", {
-    timeout: 60_000,
-  }, async () => {
+  test("compiles, calls, sends a batch, streams, and narrows errors", async () => {
     const { place, origin } = await servedClient(demo, "client.ts", typescriptClient);
     await place.write(
       "main.ts",
@@ -151,9 +149,7 @@ test("a client with every kind of type compiles and works", async () => {
   ]);
 });
 
-test("over another wire it knows what is by position and what may be tried again", {
-  timeout: 60_000,
-}, async () => {
+test("over another wire it knows what is by position and what may be tried again", async () => {
   let tries = 0;
   const methods = {
     pair: method(
@@ -195,9 +191,7 @@ test("over another wire it knows what is by position and what may be tried again
   ]);
 });
 
-test("a document that means harm gives a client that compiles and does none", {
-  timeout: 60_000,
-}, async () => {
+test("a document that means harm gives a client that compiles and does none", async () => {
   await using place = await workplace();
   await place.write("client.ts", typescriptClient(hostile));
   await place.write(

@@ -1,10 +1,11 @@
-import { createServer, RpcError, silentLog } from "callwire";
+import { createServer, type Middleware, method, RpcError, silentLog } from "callwire";
 import {
   authenticate,
   bearer,
   type DiscloseErrorsOptions,
   discloseErrors,
 } from "callwire/security";
+import { testClient } from "callwire/testing";
 import { expect, test } from "vitest";
 import { json, send, serve } from "../transports/http/wire.ts";
 import { ann, byToken, request, root } from "./serving.ts";
@@ -145,3 +146,30 @@ test("what a guard throws is told no more of", () => {
 });
 
 const nowhere = { kind: "http", remoteAddress: undefined };
+
+test("a handler that throws because its call was cancelled is not an error in the log", async () => {
+  const { logged, options } = serverOf();
+  const leaving = new AbortController();
+  let replied = (): void => {};
+  const done = new Promise<void>((resolve) => {
+    replied = resolve;
+  });
+  const watch: Middleware = (next) => async (call, context) => {
+    const reply = await next(call, context);
+    replied();
+    return reply;
+  };
+  const wait = method({}, async (_, { signal }) => {
+    const stopped = new Promise((_resolve, reject) => {
+      signal.addEventListener("abort", () => reject(new Error("stopped")));
+    });
+    setImmediate(() => leaving.abort());
+    await stopped;
+  });
+  const use = [watch, ...options.use];
+  const { api } = testClient({ wait }, { use, log: options.log });
+  const call = api.wait(undefined, { signal: leaving.signal });
+  await expect(call).rejects.toMatchObject({ code: "ABORTED" });
+  await done;
+  expect(logged).toEqual([]);
+});

@@ -63,7 +63,7 @@ test("workers share a port, and one page has the metrics of all", async () => {
   const socket = createClient(webSocketLink(`${origin.replace("http", "ws")}/rpc`));
   onTestFinished(() => socket.close());
   expect(found.has(await socket.call<number>("pid"))).toBe(false);
-}, 120_000);
+});
 
 test("a rolling restart replaces all workers and loses no call", async () => {
   const served = await serveWorkers(methods, "--workers", "2");
@@ -82,7 +82,7 @@ test("a rolling restart replaces all workers and loses no call", async () => {
   await callers;
   expect(calls).toBeGreaterThan(0);
   for (const pid of await pids(served.origin, 2)) expect(old.has(pid)).toBe(false);
-}, 120_000);
+});
 
 test("a worker that crashed is replaced, and the others answer meanwhile", async () => {
   const served = await serveWorkers(methods, "--workers", "2");
@@ -92,7 +92,7 @@ test("a worker that crashed is replaced, and the others answer meanwhile", async
   await client.call("crash").catch(() => {});
   const [line] = await served.shown(/^.*"a worker exited unexpectedly".*SIGKILL.*$/m, "stderr");
   expect(await pids(served.origin, 2)).not.toContain(JSON.parse(line).pid);
-}, 120_000);
+});
 
 test("--watch serves the module as it is after a change; one that cannot start changes nothing", async () => {
   const served = await serveWorkers("export const text = () => 'one';", "--watch");
@@ -108,7 +108,7 @@ test("--watch serves the module as it is after a change; one that cannot start c
   await writeFile(served.module, "export const text = () => 'two';");
   await served.shown(/restarted 1 workers/, "stderr");
   expect(await text()).toBe("two");
-}, 120_000);
+});
 
 test("a signal stops all workers after their calls", async () => {
   const served = await serveWorkers(
@@ -123,4 +123,4 @@ test("a signal stops all workers after their calls", async () => {
   served.child.kill("SIGTERM");
   expect(await call).toBe("done");
   expect((await served.exited).code).toBe(0);
-}, 120_000);
+});

@@ -13,6 +13,8 @@ test("the limits are those of the design", () => {
     maxBatch: 100,
     maxDepth: 64,
     maxRichValues: 5000,
+    maxFiles: 16,
+    maxFileBytes: 10 * 1024 * 1024,
     maxIdLength: 256,
     maxInFlight: 1_000,
   });

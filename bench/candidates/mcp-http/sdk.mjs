@@ -5,7 +5,7 @@ import { inSession } from "../mcp-request.mjs";
 import { sdkServer } from "../mcp-sdk-add.mjs";
 
 /** The official SDK as its documentation has it: a transport for each session. JSON is its faster form of reply. */
-export default async () => {
+export async function serveSdk(names) {
   const transports = new Map();
   const http = createServer(async (request, response) => {
     const known = transports.get(request.headers["mcp-session-id"]);
@@ -15,8 +15,10 @@ export default async () => {
       sessionIdGenerator: () => crypto.randomUUID(),
       onsessioninitialized: (id) => transports.set(id, transport),
     });
-    await sdkServer().connect(transport);
+    await sdkServer(names).connect(transport);
     await transport.handleRequest(request, response);
   });
-  return inSession(await listening(http), "/mcp");
-};
+  return listening(http);
+}
+
+export default async () => inSession(await serveSdk(), "/mcp");

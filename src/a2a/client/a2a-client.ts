@@ -2,6 +2,7 @@ import { Client } from "../../client/client.ts";
 import type { HeaderRecord, HeaderSource } from "../../http/client-exchange.ts";
 import { pause, systemClock } from "../../protocol/clock.ts";
 import { isRpcError, RpcError, WireError } from "../../protocol/errors.ts";
+import type { Middleware } from "../../protocol/handle.ts";
 import type { Params } from "../../protocol/message.ts";
 import { httpLink } from "../../transports/http/fetch-link.ts";
 import { type Content, partsOf } from "../agent-update.ts";
@@ -30,12 +31,19 @@ export interface A2aClientOptions {
   readonly credentials?: Readonly<Record<string, string>>;
   /** Sent with every request; a function is called for each, and may be asynchronous. @default none */
   readonly headers?: HeaderSource;
+  /**
+   * Other origins than that of the card, such as `https://api.example.com`, that may get `credentials` and `headers`;
+   * stops a card from sending them elsewhere. Not needed with `checkCard`. @default none
+   */
+  readonly origins?: readonly string[];
   /** URIs of the extensions that the client supports. @default none */
   readonly extensions?: readonly string[];
   /** Used in place of the global `fetch`. @default the global `fetch` */
   readonly fetch?: (url: string, init: RequestInit) => Promise<Response>;
   /** Checks the card before it is used, such as its signatures; throws to refuse it. @default none */
   readonly checkCard?: (card: AgentCard) => void | Promise<void>;
+  /** Middleware around each call except streams, such as `tracing`. @default none */
+  readonly use?: readonly Middleware[];
   /** How long a call waits for its reply; agents take minutes. @default 600000 */
   readonly timeoutMs?: number;
   /** How often a stream whose connection is lost is resumed, in a row. @default 5 */
@@ -69,14 +77,14 @@ export class A2aClient {
     this.card = at.card;
     this.#at = at;
     this.#options = options;
-    const { extensions = [], fetch, timeoutMs = 600_000 } = options;
+    const { extensions = [], fetch, use = [], timeoutMs = 600_000 } = options;
     this.#own = {
       ...credentialHeaders(at.card.securitySchemes, options.credentials),
       "a2a-version": at.version,
       ...(extensions.length > 0 && { "a2a-extensions": extensions.join(", ") }),
     };
     const link = httpLink(at.url, { headers: () => this.#headers(), ...(fetch && { fetch }) });
-    this.#client = new Client(link, { timeoutMs });
+    this.#client = new Client(link, { timeoutMs, use });
   }
 
   /** Sends a message, and waits until the agent has answered, is done, or asks for input. */
@@ -274,6 +282,16 @@ function isDone({ status }: Task): boolean {
   return isTerminal(status.state) || isInterrupted(status.state);
 }
 
+/** Refuses a card that names a server elsewhere, which would get the credentials. */
+function checkOrigin(url: string, address: string, { origins = [] }: A2aClientOptions): void {
+  const { origin } = new URL(url);
+  if (origin === new URL(address).origin || origins.includes(origin)) return;
+  throw new WireError(
+    "UNSUPPORTED",
+    `the agent card names ${origin}, which would get the credentials and headers of this client; if it may, add it to "origins"`,
+  );
+}
+
 /**
  * Connects to the agent at an address: reads its card, and chooses the interface that both know.
  * @example
@@ -293,5 +311,7 @@ export async function a2aClient(
   const own = typeof headers === "function" ? await headers() : (headers ?? {});
   const found = await discover(address, send, own);
   await options.checkCard?.(found.card);
+  const hasSecrets = headers !== undefined || options.credentials !== undefined;
+  if (hasSecrets && options.checkCard === undefined) checkOrigin(found.url, address, options);
   return new A2aClient(found, options);
 }

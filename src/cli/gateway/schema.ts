@@ -121,6 +121,8 @@ export const configSchema = z.strictObject({
       maxBatchConcurrency: count,
       maxDepth: count,
       maxRichValues: count,
+      maxFiles: count,
+      maxFileBytes: count,
       maxIdLength: count,
       maxInFlight: count,
       maxInFlightBytes: count,

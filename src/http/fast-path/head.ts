@@ -114,6 +114,8 @@ export function parseHead(bytes: Buffer, at: number): PlainHead | undefined {
 function isPlainHeader(name: string, value: string): boolean {
   if (name === "connection") return value.toLowerCase() === "keep-alive";
   if (name === "content-length") return plainLength.test(value);
+  // Its body is read while the call runs.
+  if (name === "content-type") return !/^multipart\//i.test(value);
   return !leftToNode.has(name);
 }
 

@@ -4,9 +4,10 @@ import { peerCertificate } from "../../streams/peer-certificate.ts";
 import type { HeaderRecord } from "../client-exchange.ts";
 import type { Coding } from "../content-coding.ts";
 import type { EventSink } from "../event-peer.ts";
-import type { BodyReader, HttpMessage } from "../http-message.ts";
+import type { BodyFault, BodyReader, HttpMessage } from "../http-message.ts";
 import { nodeCodings } from "../node-codings.ts";
 import { largeReplyLength } from "../unread-reply.ts";
+import type { UploadBody } from "../upload-body.ts";
 import type { FastHead } from "./head.ts";
 
 /** The connection of a request on the fast path. */
@@ -79,6 +80,19 @@ export class FastMessage implements HttpMessage {
     reader.received(this.#body, this.#body);
   }
 
+  readLines(body: UploadBody): void {
+    if (this.#body === undefined) body.fail("unreadable");
+    else {
+      void body.push(Buffer.from(this.#body));
+      body.end();
+    }
+  }
+
+  /** Never called, because requests whose bodies are opened are left to Node. */
+  openBody(): BodyFault {
+    return "consumed";
+  }
+
   inTurn(run: () => void): void {
     run();
   }
@@ -88,6 +102,12 @@ export class FastMessage implements HttpMessage {
     if (this.#node === undefined && isPlain && this.#wire.reply(status, text, headers)) {
       this.#isReplied = true;
     } else this.#onNode()?.send(status, text, headers, coding);
+  }
+
+  sendStream(status: number, bytes: ReadableStream<Uint8Array>, headers: HeaderRecord): void {
+    const node = this.#onNode();
+    if (node === undefined) bytes.cancel().catch(() => {});
+    else node.sendStream(status, bytes, headers);
   }
 
   sendEarly(status: number, text: string, headers: HeaderRecord | undefined): void {

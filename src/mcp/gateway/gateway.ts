@@ -1,5 +1,6 @@
 import { settledOrTimeout, systemClock } from "../../protocol/clock.ts";
 import { consoleLog } from "../../protocol/console-log.ts";
+import type { Middleware } from "../../protocol/handle.ts";
 import type { CloseOptions } from "../../protocol/host.ts";
 import { limitOf } from "../../protocol/limits.ts";
 import type { Methods } from "../../server/method.ts";
@@ -36,6 +37,8 @@ export interface McpGatewayOptions
   extends Omit<McpServerOptions, "resources" | "prompts" | "expose" | "onRootsChanged"> {
   /** How long lists wait for servers that start; slower ones are added, with a notification, when they are ready. @default 10000 */
   readonly startMs?: number;
+  /** Wraps each request to the servers behind the gateway; `tracing` makes a client span of each. @default none */
+  readonly useUpstream?: readonly Middleware[];
 }
 
 /** Always declared, because the servers start only after the first client has asked for the capabilities. */
@@ -88,6 +91,7 @@ class McpGateway extends McpServer {
       clock,
       catalog: this.catalog,
       held: this.#held,
+      use: options.useUpstream ?? [],
     };
     const schemes = new Set<string>();
     for (const [name, part] of Object.entries(parts)) {

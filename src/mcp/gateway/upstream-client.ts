@@ -1,4 +1,5 @@
 import type { Clock } from "../../protocol/clock.ts";
+import type { Middleware } from "../../protocol/handle.ts";
 import type { Log } from "../../protocol/log.ts";
 import type { ClientCapabilities, Implementation } from "../capabilities.ts";
 import { ClientDeclaration, type NegotiationOptions } from "../client/handshake.ts";
@@ -18,6 +19,7 @@ export interface UpstreamClientOptions {
   readonly log: Log;
   readonly clock: Clock;
   readonly era: NegotiationOptions["era"];
+  readonly use: readonly Middleware[];
   /** The only session that uses this client; undefined if all sessions share it. */
   readonly session?: Session | undefined;
 }
@@ -37,7 +39,7 @@ export class UpstreamClient {
   readonly #calls = new Set<RelayedCall>();
   readonly #session: Session | undefined;
 
-  constructor(wire: McpWire, { info, log, clock, session, era }: UpstreamClientOptions) {
+  constructor(wire: McpWire, { info, log, clock, session, era, use }: UpstreamClientOptions) {
     this.#session = session;
     const input = this.#answering(session?.capabilities ?? anything, (request, context) =>
       this.#answer(request, context),
@@ -47,7 +49,7 @@ export class UpstreamClient {
       input,
       log,
       clock,
-      use: [],
+      use,
       cache: false,
       // The gateway limits its calls itself.
       timeoutMs: Number.POSITIVE_INFINITY,

@@ -1,6 +1,7 @@
 import { upstreamFailure } from "../../gateway/failures.ts";
 import type { Clock, Timer } from "../../protocol/clock.ts";
 import { isRpcError, serverBusy, WireError } from "../../protocol/errors.ts";
+import type { Middleware } from "../../protocol/handle.ts";
 import type { Log } from "../../protocol/log.ts";
 import type { Implementation } from "../capabilities.ts";
 import type { NegotiationOptions } from "../client/handshake.ts";
@@ -9,6 +10,7 @@ import { longestRetryMs, retryMs } from "../client/retry-waits.ts";
 import { type Subscription, subscribe } from "../client/subscription.ts";
 import type { McpWire } from "../client/wire.ts";
 import { errorOf, McpError } from "../errors.ts";
+import { type Meta, MetaKey } from "../meta-keys.ts";
 import type { Catalog } from "../server/catalog.ts";
 import type { FeatureCall } from "../server/feature-call.ts";
 import type { Session } from "../server/session.ts";
@@ -34,6 +36,8 @@ export interface UpstreamSurroundings {
   readonly clock: Clock;
   readonly catalog: Catalog;
   readonly held: HeldCalls;
+  /** Wraps each request to a server. */
+  readonly use: readonly Middleware[];
 }
 
 /** Passes one request on to the server. */
@@ -92,9 +96,10 @@ export class Upstream {
     };
     try {
       const { rounds } = call;
-      return await (rounds === undefined
+      const result = await (rounds === undefined
         ? run({ signal: call.signal, call, ask: (request) => call.ask(request) })
         : this.#around.held.run(call, rounds, run));
+      return withoutEnvelope(result);
     } catch (error) {
       // The server may be lost for good; then its entries must leave the catalog.
       if (error instanceof WireError && !call.signal.aborted) void this.refresh();
@@ -195,10 +200,18 @@ export class Upstream {
   }
 
   #client(session: Session | undefined): UpstreamClient {
-    const { info, log, clock } = this.#around;
+    const { info, log, clock, use } = this.#around;
     const { wire, era } = this.#settings;
-    return new UpstreamClient(wire, { info, log, clock, session, era });
+    return new UpstreamClient(wire, { info, log, clock, session, era, use });
   }
+}
+
+/** The result without what the modern era adds to each; the gateway adds its own, for clients of that era. */
+function withoutEnvelope(result: object): object {
+  const { resultType, _meta, ...rest } = result as { resultType?: unknown; _meta?: Meta };
+  if (_meta === undefined) return rest;
+  const { [MetaKey.ServerInfo]: _, ...meta } = _meta;
+  return Object.keys(meta).length === 0 ? rest : { ...rest, _meta: meta };
 }
 
 /** The error for the client: that of the server as it is, or that the server did not answer. */

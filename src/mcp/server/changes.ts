@@ -31,6 +31,9 @@ export interface Listener {
   end(): void;
 }
 
+/** A change that is reported to one process, and that clients of others want to know too. */
+export type News = { readonly uri: string } | { readonly elicitationId: string };
+
 export type ListKind = "tools" | "prompts" | "resources";
 
 /** Limits for one session, in number and characters. */
@@ -50,6 +53,8 @@ export class Changes {
   sessionEnded: ((session: Session) => void) | undefined = undefined;
   /** Called when the first client subscribes to a resource; resolves when its changes will be reported. */
   wanted: ((uri: string) => Promise<void>) | undefined = undefined;
+  /** Tells other processes of a fleet. */
+  publish: ((item: News) => void) | undefined = undefined;
 
   addSession(session: Session): void {
     this.#sessions.add(session);
@@ -72,6 +77,7 @@ export class Changes {
       (length <= longestSubscriptions && this.#subscribedLength + uri.length <= longestInAll);
     if (subscriptions.size >= mostSubscriptions || !hasRoom) return false;
     subscriptions.add(uri);
+    session.isChanged = true;
     // One that has ended meanwhile is not subtracted again.
     if (this.#sessions.has(session)) this.#subscribedLength += uri.length;
     return true;
@@ -79,7 +85,20 @@ export class Changes {
 
   unsubscribe(session: Session, uri: string): void {
     const isCounted = this.#sessions.has(session);
-    if (session.subscriptions?.delete(uri) && isCounted) this.#subscribedLength -= uri.length;
+    if (session.subscriptions?.delete(uri) !== true) return;
+    session.isChanged = true;
+    if (isCounted) this.#subscribedLength -= uri.length;
+  }
+
+  /** Takes over the subscriptions that another process has stored. */
+  replaceSubscriptions(session: Session, uris: readonly string[]): void {
+    const { subscriptions } = session;
+    const isSame =
+      (subscriptions?.size ?? 0) === uris.length && uris.every((uri) => subscriptions?.has(uri));
+    if (isSame) return;
+    const before = subscribedLength(session);
+    session.subscriptions = new Set(uris);
+    if (this.#sessions.has(session)) this.#subscribedLength += subscribedLength(session) - before;
   }
 
   addListener(listener: Listener): void {
@@ -115,6 +134,17 @@ export class Changes {
   }
 
   resourceUpdated(uri: string): void {
+    this.publish?.({ uri });
+    this.#updated(uri);
+  }
+
+  /** Notifies the clients of this process only. */
+  deliver(item: News): void {
+    if ("uri" in item) this.#updated(item.uri);
+    else this.#completed(item.elicitationId);
+  }
+
+  #updated(uri: string): void {
     const method = "notifications/resources/updated";
     for (const session of this.#sessions) {
       if (session.subscriptions?.has(uri)) session.peer?.notify(method, { uri });
@@ -124,6 +154,11 @@ export class Changes {
 
   /** Notifies only the client whose user was sent to the page. */
   elicitationComplete(elicitationId: string): void {
+    this.publish?.({ elicitationId });
+    this.#completed(elicitationId);
+  }
+
+  #completed(elicitationId: string): void {
     for (const session of this.#sessions) {
       const isMeant = session.pages?.has(elicitationId) && atLeast(session.revision, "2025-11-25");
       if (isMeant) session.peer?.notify("notifications/elicitation/complete", { elicitationId });

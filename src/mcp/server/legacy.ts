@@ -119,6 +119,7 @@ function legacyOperations(settings: LegacySettings): [string, Operation][] {
   const setLevel: Operation = ({ level }, _, { session }) => {
     if (!isLogLevel(level)) throw invalidArguments('"level" is not a known log level');
     (session as Session).logLevel = level;
+    (session as Session).isChanged = true;
     return {};
   };
   const subscribe: Operation = ({ uri }, context, caller) => {

@@ -28,6 +28,10 @@ export class Session implements Caller {
   subscriptions: Set<string> | undefined = undefined;
   /** The ids of elicitations by URL that were sent to it. */
   pages: Set<string> | undefined = undefined;
+  /** Whether it differs from what other processes know of it. */
+  isChanged = false;
+  /** Comes before the ids of requests to the client, where several processes send some. */
+  requestPrefix: string | undefined = undefined;
   /** Requests to the client that await their answer, over HTTP. */
   #pending: Pending | undefined;
   /** The HTTP stream on which it listens outside of its requests. */
@@ -66,7 +70,7 @@ export class Session implements Caller {
 }
 
 /** Most pages remembered per session; without a completion notification a client retries after a while. */
-const mostPages = 100;
+export const mostPages = 100;
 
 /** Remembers which client was sent to a page, because only that client is notified of the completion. */
 export function rememberPage(session: Session, elicitationId: string): void {
@@ -75,6 +79,7 @@ export function rememberPage(session: Session, elicitationId: string): void {
   const [oldest] = pages;
   if (pages.size > mostPages && oldest !== undefined) pages.delete(oldest);
   session.pages = pages;
+  session.isChanged = true;
 }
 
 /** Remembers the pages in an error that requires them. */

@@ -1,3 +1,4 @@
+import { codingOf } from "../../http/content-coding.ts";
 import { corsHeaders, preflightHeaders } from "../../http/cors.ts";
 import {
   type EventHost,
@@ -7,7 +8,8 @@ import {
   plainItems,
 } from "../../http/event-peer.ts";
 import { type MessageLimits, messageLimits, type RequestHead } from "../../http/http-message.ts";
-import { isJsonType, type ReplyForm, replyForm } from "../../http/media-type.ts";
+import { isJsonType, isLinesType, type ReplyForm, replyForm } from "../../http/media-type.ts";
+import { boundaryOf } from "../../http/multipart-reader.ts";
 import {
   badRequest,
   busy,
@@ -18,6 +20,8 @@ import {
   refusal,
   refusedBy,
   streamGone,
+  unmarkedUpload,
+  unsupportedEncoding,
   unsupportedType,
 } from "../../http/refusal.ts";
 import { type Recording, type ReplayOptions, ReplayStore } from "../../http/replay.ts";
@@ -63,6 +67,10 @@ export type Route =
   | { readonly kind: "refuse"; readonly refusal: Refusal }
   /** Its body is a payload. */
   | { readonly kind: "read" }
+  /** Its body is a call and what it uploads, a message in each line. */
+  | { readonly kind: "lines" }
+  /** The first part of its body is a payload, and the others are read while its calls run. */
+  | { readonly kind: "parts"; readonly boundary: string }
   /** The call is in the URL. */
   | { readonly kind: "call"; readonly text: string; readonly known: boolean }
   /** It resumes a stream that another request began. */
@@ -79,8 +87,16 @@ interface Recorded {
 const batchRefused = errorText("2.0", "null", invalidRequest("a stream is started by one request"));
 
 const readBody: Route = { kind: "read" };
+const readLines: Route = { kind: "lines" };
 const refuseBusy: Route = { kind: "refuse", refusal: busy };
+const refuseCoding: Route = { kind: "refuse", refusal: unsupportedEncoding([]) };
 const refuseType: Route = { kind: "refuse", refusal: unsupportedType };
+
+/**
+ * Browsers send forms of other sites without asking first. Their Origin is checked; a header that no form has makes
+ * sure of it, also for browsers that send no Origin.
+ */
+const refuseUnmarked: Route = { kind: "refuse", refusal: unmarkedUpload };
 
 /** Decides what is done with requests for one service, on every platform. */
 export class EndpointRules {
@@ -123,13 +139,23 @@ export class EndpointRules {
   route(head: RequestHead, url: string): Route {
     const refused = this.refuse(head);
     switch (head.method) {
-      case "POST":
+      case "POST": {
         if (refused !== undefined) return { kind: "refuse", refusal: refused };
         if (this.service.answerer.settings.overload?.refuses()) return refuseBusy;
+        if (isLinesType(head.contentType)) {
+          return codingOf(head.contentEncoding) === undefined ? readLines : refuseCoding;
+        }
+        const boundary = isJsonType(head.contentType) ? undefined : boundaryOf(head.contentType);
+        if (boundary !== undefined) {
+          return head.get("rpc-attachments") === undefined
+            ? refuseUnmarked
+            : { kind: "parts", boundary };
+        }
         if (!isJsonType(head.contentType)) return refuseType;
         return Number(head.contentLength ?? 0) > this.service.limits.maxMessageBytes
           ? { kind: "refuse", refusal: this.tooLarge }
           : readBody;
+      }
       case "OPTIONS":
         return { kind: "refuse", refusal: this.#preflight(head) };
     }

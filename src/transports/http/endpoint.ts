@@ -8,25 +8,28 @@ import {
   badRequest,
   bodyConsumed,
   bufferedTooMuch,
+  malformedParts,
   type Refusal,
   replyHeaders,
   statusOf,
   streamGone,
 } from "../../http/refusal.ts";
 import type { Recording } from "../../http/replay.ts";
+import { grantsOf, UploadBody } from "../../http/upload-body.ts";
 import { internalError } from "../../protocol/errors.ts";
 import { LinkedList } from "../../protocol/linked-list.ts";
 import { isThenable } from "../../protocol/message.ts";
-import type { Origin } from "../../protocol/origin.ts";
+import { type Origin, unreachablePeer } from "../../protocol/origin.ts";
 import { errorText } from "../../protocol/serialize.ts";
 import type { Service } from "../../protocol/service.ts";
 import type { EndpointRules, Route } from "./endpoint-rules.ts";
+import { WaitingCall } from "./waiting-call.ts";
 
 /** Decides when a call runs; Node has one, so that a busy server goes on reading. */
 export interface CallPace {
   /** Set when a request arrives, whatever becomes of it. */
   hasArrived: boolean;
-  run(exchange: Exchange, run: () => void): void;
+  run(call: WaitingCall, run: () => void): void;
 }
 
 /** One service over HTTP: follows the rules, and answers what they let pass. */
@@ -55,19 +58,22 @@ export class Endpoint implements ExchangeHost {
     const exchange = new Exchange(this, message);
     const route = this.rules.route(message.head, message.url);
     if (route.kind === "read") message.read(exchange);
+    else if (route.kind === "lines") this.#receiveUpload(exchange);
+    else if (route.kind === "parts") message.inTurn(() => void exchange.readParts(route.boundary));
     else message.inTurn(() => this.#follow(exchange, route));
   }
 
   received(exchange: Exchange, text: string | undefined, sent: SentBody | undefined): void {
-    const run = (): void => {
-      if (text !== undefined) this.#answer(exchange, text, sent);
-      else exchange.send(200, this.service.answerer.unreadable(exchange.begin(undefined)));
-    };
-    if (this.#pace === undefined) run();
-    else this.#pace.run(exchange, run);
+    const call = new WaitingCall(exchange, text, sent, this.service.running.buffers);
+    if (this.#pace !== undefined) this.#pace.run(call, () => this.#run(call));
+    else {
+      call.ended();
+      this.#run(call);
+    }
   }
 
   refusalOf(fault: BodyFault): Refusal {
+    if (fault === "malformed") return malformedParts;
     if (fault === "unreadable") return badRequest;
     if (fault === "consumed") return bodyConsumed;
     return fault === "too-large" ? this.rules.tooLarge : bufferedTooMuch;
@@ -118,7 +124,7 @@ export class Endpoint implements ExchangeHost {
     for (const exchange of this.#open.list()) exchange.cutShort();
   }
 
-  #follow(exchange: Exchange, route: Exclude<Route, { kind: "read" }>): void {
+  #follow(exchange: Exchange, route: Exclude<Route, { kind: "read" | "lines" | "parts" }>): void {
     switch (route.kind) {
       case "refuse":
         exchange.refuse(route.refusal, route.refusal === this.rules.tooLarge);
@@ -141,6 +147,12 @@ export class Endpoint implements ExchangeHost {
     }
   }
 
+  #run({ exchange, text, sent, isRefused }: WaitingCall): void {
+    if (isRefused) return;
+    if (text !== undefined) this.#answer(exchange, text, sent);
+    else exchange.send(200, this.service.answerer.unreadable(exchange.begin(undefined)));
+  }
+
   /** `body` is exactly what was sent, if that is known. */
   #answer(exchange: Exchange, text: string, body: SentBody | undefined): void {
     const { head, url } = exchange.message;
@@ -161,6 +173,43 @@ export class Endpoint implements ExchangeHost {
         ? exchange.begin(body)
         : exchange.beginEvents(body, this.rules.peer(exchange, form, head), form === "events");
     exchange.answer(this.service.answerer.answer(text, origin), origin);
+  }
+
+  /** Answers a call whose body goes on arriving. */
+  #receiveUpload(exchange: Exchange): void {
+    const { message } = exchange;
+    const body = new UploadBody(this.rules.limits, {
+      begun: (text) =>
+        message.inTurn(() => this.#paced(exchange, () => this.#answerUpload(exchange, text, body))),
+      failed: (fault) => {
+        if (exchange.origin === undefined) exchange.failed(fault);
+        else exchange.abandon();
+      },
+    });
+    exchange.upload = body;
+    message.readLines(body);
+  }
+
+  #answerUpload(exchange: Exchange, text: string, body: UploadBody): void {
+    const { head } = exchange.message;
+    const grantUpload = grantsOf(body);
+    let origin: Origin;
+    if (replyForm(head.accept) === "json") {
+      origin = exchange.begin(undefined, { ...unreachablePeer, grantUpload });
+    } else {
+      // Not resumable: another request could not send the rest of the body.
+      const events = this.rules.peer(exchange, "either", head);
+      events.grantUpload = grantUpload;
+      origin = exchange.beginEvents(undefined, events, false);
+    }
+    body.begin(this.service.running, origin);
+    exchange.answer(this.service.receive(text, origin), origin);
+  }
+
+  #paced(exchange: Exchange, run: () => void): void {
+    const waiting = new WaitingCall(exchange, undefined, undefined, this.service.running.buffers);
+    if (this.#pace === undefined) run();
+    else this.#pace.run(waiting, run);
   }
 
   /** Answers a call of the plain form of streams. */

@@ -14,6 +14,7 @@ import { EventStreamDecoder } from "../../http/event-stream.ts";
 import type { FetchLinkOptions } from "../../http/link-options.ts";
 import { type Exchange, exchangeLink } from "../../protocol/exchange.ts";
 import type { Link } from "../../protocol/link.ts";
+import type { Request } from "../../protocol/message.ts";
 import type { HttpSigner } from "../../protocol/seal.ts";
 import { fetchAddress, pageAddress } from "../../protocol/url.ts";
 
@@ -55,29 +56,48 @@ export function httpLink(url: string | URL, options: HttpLinkOptions = {}): Link
   const headers = new RequestHeaders(acceptEither, options.headers, credentials);
 
   const exchange: Exchange = async (text, payload) => {
+    const [request] = payload.requests;
+    const { attachments } = request as Request;
+    const parts =
+      attachments &&
+      (await (
+        await import("../../http/multipart-request.ts")
+      ).uploadOf(text, request as Request, attachments, payload, options.fetch));
     const base = baseUrl ?? pageAddress();
     const target = base ? new URL(address, base).href : address;
     const packed =
-      options.compress && text.length >= 1024
+      options.compress && text.length >= 1024 && !parts
         ? await (await import("../../http/compressed-request.ts")).gzipped(text)
         : undefined;
     const sent = packed ?? text;
-    const coding = packed && { "content-encoding": "gzip" };
+    const coding = parts?.headers ?? (packed && { "content-encoding": "gzip" });
     const own = await headers.signed(signer, target, sent, payload, coding);
+    const init = {
+      method: "POST",
+      headers: own,
+      body: parts?.body ?? sent,
+      // Required for streams, and not in the types.
+      ...(parts && { duplex: "half" }),
+      signal: payload.signal,
+      // Following a redirect would send the call and its credentials to another server.
+      redirect: "manual",
+    } as const;
+    const upload = payload.outgoing[0]?.upload;
+    const uploading = upload
+      ? (await import("../../http/upload-request.ts")).withUpload(init, text, payload, options)
+      : init;
     try {
-      const response = await send(target, {
-        method: "POST",
-        headers: own,
-        body: sent,
-        signal: payload.signal,
-        // Following a redirect would send the call and its credentials to another server.
-        redirect: "manual",
-      });
+      const response = await (parts?.send ?? send)(target, uploading);
+      const type = response.headers.get("content-type");
+      if (type?.startsWith("multipart/")) {
+        const { replyWithParts } = await import("../../http/multipart-request.ts");
+        return await replyWithParts(response.body, type, maxReplyBytes, payload);
+      }
       const chunks = chunksOf(response.body);
-      if (!isEventStream(response.headers.get("content-type"))) {
+      if (!isEventStream(type)) {
         const body = await readText(chunks, maxReplyBytes);
         const { status, headers } = response;
-        if (status === 401 && credentials && !payload.refused) {
+        if (status === 401 && credentials && !payload.refused && !upload?.begun) {
           // Nothing ran.
           payload.refused = true;
           return exchange(text, payload);
@@ -98,5 +118,7 @@ export function httpLink(url: string | URL, options: HttpLinkOptions = {}): Link
   return exchangeLink(exchange, {
     write: writeRequest,
     tap: options.tap,
+    // A signature covers a text.
+    carriesBytes: !signer,
   });
 }

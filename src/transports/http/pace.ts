@@ -13,8 +13,10 @@ const ownScope = { requireManualDestroy: true };
 
 /** A request whose call is to run. */
 export interface Paced {
-  /** Whether the client has disconnected. */
+  /** Whether nobody waits for the call any more. */
   readonly isGone: boolean;
+  /** It does not wait any more: it is about to run, or never will. */
+  ended(): void;
 }
 
 interface Waiting {
@@ -58,8 +60,10 @@ export class Pace {
   /** Runs it now, or in a later turn if other calls have used up this one. */
   run(request: Paced, run: () => void): void {
     const now = this.#timer.now();
-    if (!this.#isTurning && now >= this.#pressedUntil) this.#timed(run, now);
-    else {
+    if (!this.#isTurning && now >= this.#pressedUntil) {
+      request.ended();
+      this.#timed(run, now);
+    } else {
       // By the turn after the next one, the event loop has read the connection once more.
       const scope = new AsyncResource("HTTPINCOMINGMESSAGE", ownScope);
       const arrival = this.#overload?.arrival() ?? 0;
@@ -100,6 +104,7 @@ export class Pace {
         const { request, run, scope, since, arrival, turn } = waiting[next] as Waiting;
         if (turn > this.#turns) break;
         const now = this.#timer.now();
+        request.ended();
         if (request.isGone) {
           this.#pressedUntil = now + calmMs;
           this.#overload?.callerLeft();

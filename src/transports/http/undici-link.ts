@@ -1,27 +1,22 @@
 import type { ConnectionOptions } from "node:tls";
-import { buildConnector, type Dispatcher, Pool } from "undici";
-import { type PendingBytes, pendingAfter } from "../../framing/pending-bytes.ts";
-import { decodeUtf8 } from "../../framing/utf8.ts";
+import { buildConnector, Pool } from "undici";
 import {
-  endedEarly,
   type HeaderRecord,
-  isEventStream,
   RequestHeaders,
-  replyText,
-  unsignedEvents,
-  wireErrorOf,
+  uploadHeaders,
   writeRequest,
 } from "../../http/client-exchange.ts";
 import { compressedFromLength, type SentBody } from "../../http/content-coding.ts";
-import { EventStreamDecoder, replyTooLarge } from "../../http/event-stream.ts";
+import { attachedTo, multipartBody } from "../../http/multipart-body.ts";
+import { counted } from "../../http/multipart-request.ts";
 import { compress, nodeCodings } from "../../http/node-codings.ts";
 import { renewing } from "../../http/renewed-exchange.ts";
-import { systemClock, type Timer } from "../../protocol/clock.ts";
+import { linesHeaders, uploadLines, uploadOf } from "../../http/upload-lines.ts";
+import type { Attachments } from "../../protocol/attachments.ts";
 import { WireError } from "../../protocol/errors.ts";
 import { type Exchange, exchangeLink, type Payload } from "../../protocol/exchange.ts";
 import type { Link } from "../../protocol/link.ts";
-import { badReply } from "../../protocol/pair.ts";
-import type { HttpSigner } from "../../protocol/seal.ts";
+import type { Request } from "../../protocol/message.ts";
 import { absoluteAddress, httpUrl, isRelative } from "../../protocol/url.ts";
 import {
   acceptEither,
@@ -30,6 +25,7 @@ import {
   type HttpLinkOptions,
 } from "./fetch-link.ts";
 import { InflatingHandler } from "./inflating-handler.ts";
+import { PoolCall } from "./pool-call.ts";
 
 export interface NodeHttpLinkOptions extends HttpLinkOptions {
   /** Most connections at the same time; further calls wait for a free one, and each open stream holds one. @default 256 */
@@ -67,7 +63,7 @@ export function httpLink(url: string | URL, options: NodeHttpLinkOptions = {}): 
   const coding = options.compress ? { "accept-encoding": codings.join(", ") } : undefined;
 
   const dispatch = (
-    body: SentBody,
+    body: SentBody | AsyncIterable<string> | ReadableStream<Uint8Array>,
     payload: Payload,
     own: HeaderRecord,
   ): Promise<string | undefined> =>
@@ -76,7 +72,9 @@ export function httpLink(url: string | URL, options: NodeHttpLinkOptions = {}): 
       if (signer?.check !== undefined) call.check = { reply: signer.check, sent: own };
       const { pool, path } = destination as Destination;
       const handler = options.compress ? new InflatingHandler(call) : call;
-      pool.dispatch({ path, method: "POST", headers: own, body }, handler);
+      // Its types leave out iterables and streams, which it takes as any other request of undici does.
+      const sent = body as SentBody;
+      pool.dispatch({ path, method: "POST", headers: own, body: sent }, handler);
     });
 
   const send = (
@@ -91,12 +89,44 @@ export function httpLink(url: string | URL, options: NodeHttpLinkOptions = {}): 
       : dispatch(body, payload, own);
   };
 
+  const upload = async (
+    text: string,
+    request: Request,
+    attachments: Attachments,
+    payload: Payload,
+  ): Promise<string | undefined> => {
+    const attached = attachedTo(request);
+    const body = multipartBody(text, attached, attachments);
+    const { contentType, length } = body;
+    const own = {
+      ...(await headers.of(payload)),
+      ...uploadHeaders(contentType, attached.length),
+      ...(length !== undefined && { "content-length": `${length}` }),
+    };
+    const report = payload.outgoing[0]?.options?.onUploadProgress;
+    return dispatch(body.stream(counted(body, report)), payload, own);
+  };
+
   const exchange: Exchange = (text, payload) => {
     if (destination === undefined) {
       if (closed) throw new WireError("CLOSED", "the link is closed");
       destination = destinationOf(httpUrl(absoluteAddress(url, options.baseUrl)), options);
     }
     const to = destination;
+    const items = uploadOf(payload, signer);
+    if (items !== undefined) {
+      return Promise.resolve(headers.of(payload)).then((own) =>
+        dispatch(uploadLines(text, payload, items), payload, {
+          ...own,
+          ...coding,
+          ...linesHeaders,
+        }),
+      );
+    }
+    const [request] = payload.requests as [Request];
+    if (request.attachments !== undefined) {
+      return upload(text, request, request.attachments, payload);
+    }
     if (coding === undefined || text.length < compressedFromLength) {
       return send(text, payload, to, coding);
     }
@@ -111,6 +141,8 @@ export function httpLink(url: string | URL, options: NodeHttpLinkOptions = {}): 
       await destination?.pool.destroy();
     },
     tap: options.tap,
+    // A signature covers a text.
+    carriesBytes: signer === undefined,
   });
 }
 
@@ -133,9 +165,6 @@ function destinationOf(url: URL, options: NodeHttpLinkOptions): Destination {
   return { target: origin + path, path, pool };
 }
 
-/** How long an event stream may take to end after the reply before its connection is closed. */
-const endMs = 1_000;
-
 /** Closes a socket after a bad TLS record: Node emits an error and leaves it open, so that the call would wait for ever. */
 function closingOnErrors(connect: buildConnector.connector): buildConnector.connector {
   return (options, callback) =>
@@ -144,156 +173,4 @@ function closingOnErrors(connect: buildConnector.connector): buildConnector.conn
       socket?.on("error", () => socket.destroy());
       callback(...outcome);
     });
-}
-
-/** Receives one response from the pool: JSON, or events of which the reply is the last. */
-class PoolCall implements Dispatcher.DispatchHandler {
-  readonly #payload: Payload;
-  readonly #maxBytes: number;
-  readonly #resolve: (text: string | undefined) => void;
-  readonly #reject: (error: unknown) => void;
-  #started = false;
-  #status = 0;
-  #first: Buffer | undefined;
-  #all: PendingBytes | undefined;
-  #length = 0;
-  #events: EventStreamDecoder | undefined;
-  readonly #waiting: string[] = [];
-  #busy = false;
-  /** Runs after the reply. */
-  #end: Timer | undefined;
-  #header: ((name: string) => string | undefined) | undefined;
-  /** Checks the signature of the reply; `sent` are the headers of the request. */
-  check:
-    | { readonly reply: NonNullable<HttpSigner["check"]>; readonly sent: HeaderRecord }
-    | undefined;
-
-  constructor(
-    payload: Payload,
-    maxBytes: number,
-    resolve: (text: string | undefined) => void,
-    reject: (error: unknown) => void,
-  ) {
-    this.#payload = payload;
-    this.#maxBytes = maxBytes;
-    this.#resolve = resolve;
-    this.#reject = reject;
-  }
-
-  onRequestStart(controller: Dispatcher.DispatchController): void {
-    this.#started = true;
-    const cancel = (): void => controller.abort(new WireError("ABORTED", "the call was cancelled"));
-    if (this.#payload.cancelled) cancel();
-    else this.#payload.onCancel = cancel;
-  }
-
-  onResponseStart(
-    _controller: Dispatcher.DispatchController,
-    status: number,
-    headers: Record<string, string | string[] | undefined>,
-  ): void {
-    this.#status = status;
-    this.#payload.refused ||= status === 401;
-    const type = headers["content-type"];
-    if (this.check !== undefined) {
-      this.#header = (name) => {
-        const value = headers[name];
-        return Array.isArray(value) ? value.join(", ") : value;
-      };
-    }
-    if (typeof type === "string" && isEventStream(type)) {
-      if (this.check !== undefined) throw unsignedEvents();
-      this.#events = new EventStreamDecoder(this.#maxBytes);
-    }
-  }
-
-  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
-    if (this.#end !== undefined) return;
-    if (this.#events !== undefined) {
-      this.#events.push(chunk, ({ data }) => this.#waiting.push(data));
-      this.#handOver(controller);
-      return;
-    }
-    this.#length += chunk.length;
-    if (!(this.#length <= this.#maxBytes)) throw replyTooLarge(this.#maxBytes);
-    if (this.#first === undefined) this.#first = chunk;
-    else {
-      this.#all ??= pendingAfter(this.#first);
-      this.#all.append(chunk, 0, chunk.length);
-    }
-  }
-
-  onResponseEnd(): void {
-    this.#end?.cancel();
-    if (this.#events !== undefined) {
-      if (this.#payload.expectsReply) this.#reject(endedEarly());
-      else this.#resolve(undefined);
-      return;
-    }
-    const first = this.#first;
-    const only = first === undefined ? "" : decodeUtf8(first, 0, first.length);
-    const text = this.#all === undefined ? only : this.#all.takeText();
-    if (text === undefined) throw badReply("the reply is not UTF-8");
-    if (this.check === undefined) this.#resolve(replyText(this.#status, text, this.#payload));
-    else void this.#checked(text, this.check).then(this.#resolve, this.#reject);
-  }
-
-  async #checked(
-    body: string,
-    { reply, sent }: NonNullable<PoolCall["check"]>,
-  ): Promise<string | undefined> {
-    const header = this.#header ?? (() => undefined);
-    await reply({ status: this.#status, header, body }, sent);
-    return replyText(this.#status, body, this.#payload);
-  }
-
-  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
-    this.#end?.cancel();
-    const { code } = error as { code?: unknown };
-    // An invalid header is a mistake of the program, not of the connection.
-    if (code === "UND_ERR_INVALID_ARG") this.#reject(error);
-    else this.#reject(this.#started ? afterStart(error, code) : beforeStart(error));
-  }
-
-  /** The reply is the last event; a stream that does not end after it must not hold its connection. */
-  #answer(reply: string, controller: Dispatcher.DispatchController): void {
-    this.#resolve(reply);
-    this.#waiting.length = 0;
-    const left = (): void => controller.abort(new WireError("ABORTED", "the call was answered"));
-    this.#end = systemClock.after(endMs, left);
-  }
-
-  /** A busy consumer pauses the connection, and so the producer. */
-  #handOver(controller: Dispatcher.DispatchController): void {
-    while (!this.#busy) {
-      const data = this.#waiting.shift();
-      if (data === undefined) break;
-      const taken = this.#payload.receive(data);
-      if (taken === false) this.#answer(data, controller);
-      else if (taken !== true) {
-        this.#busy = true;
-        controller.pause();
-        void taken.then(() => {
-          this.#busy = false;
-          this.#handOver(controller);
-          if (!this.#busy) controller.resume();
-        });
-      }
-    }
-  }
-}
-
-function beforeStart(error: Error): WireError {
-  if (error instanceof WireError) return error;
-  const sentence = `no connection to the server: ${error.message}`;
-  return new WireError("CONNECTION_FAILED", sentence, { cause: error });
-}
-
-/** A call that was sent may have run, unless the server refused the client's certificate, which TLS 1.3 reports late. */
-function afterStart(error: Error, code: unknown): WireError {
-  const failure = wireErrorOf(error);
-  if (failure.code !== "CONNECTION_FAILED" || /CERT|UNKNOWN_CA/.test(`${code}`)) return failure;
-  return new WireError("CONNECTION_LOST", `the connection broke: ${error.message}`, {
-    cause: error,
-  });
 }

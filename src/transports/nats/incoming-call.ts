@@ -27,6 +27,10 @@ export class IncomingCall implements Peer {
   items = 0;
   /** Items for which the caller gave credit. */
   credit = 0;
+  /** Messages of its upload that arrived: items, and the end. */
+  uploaded = 0;
+  /** Items of its upload that were asked for. */
+  granted = 0;
   /** Items sent at the last stream probe; undefined before the first. */
   probedItems: number | undefined = undefined;
   /** Stream probes since the last sign of the caller. */
@@ -48,6 +52,15 @@ export class IncomingCall implements Peer {
   /** A caller in another account cannot publish to this worker. */
   get givesCredit(): boolean {
     return this.caller.isReachable;
+  }
+
+  /** The total is sent too, since messages can be lost. */
+  get grantUpload(): Peer["grantUpload"] {
+    if (!this.caller.isReachable) return undefined;
+    return (id, count) => {
+      this.granted += count;
+      this.notify("$/uploadCredit", { id, count, total: this.granted });
+    };
   }
 
   get end(): Peer | undefined {

@@ -7,6 +7,7 @@ import {
   serverBusy,
 } from "../../protocol/errors.ts";
 import { LinkedList } from "../../protocol/linked-list.ts";
+import { heapBytes } from "../../protocol/memory-bounds.ts";
 import type { ErrorObject, Id } from "../../protocol/message.ts";
 import { Origin } from "../../protocol/origin.ts";
 import {
@@ -19,6 +20,7 @@ import {
 import { type Envelope, isEnvelope } from "../../protocol/parse.ts";
 import { errorText, idText } from "../../protocol/serialize.ts";
 import type { Service } from "../../protocol/service.ts";
+import { itemUnreadable, receiveUpload } from "../../protocol/upload.ts";
 import { Caller, KnownCallers } from "./callers.ts";
 import type { Msg } from "./client-library.ts";
 import {
@@ -41,6 +43,11 @@ export function hasCalls(payload: unknown): boolean {
 function entriesOf(payload: unknown): readonly unknown[] {
   return Array.isArray(payload) ? payload : [payload];
 }
+
+const itemsLost: ErrorObject = {
+  ...connectionLost,
+  data: "items of the upload were lost on their way",
+};
 
 /** The calls of peers that run here. */
 export class IncomingCalls {
@@ -153,10 +160,11 @@ export class IncomingCalls {
     // The token was sent to the caller only.
     call.caller.known();
     if (parsed.method !== "$/held") {
-      this.#control(parsed, call);
+      this.#control(parsed, call, message.data.length);
       return;
     }
     this.#restoreCredit(parsed, call);
+    this.#checkUpload(parsed, call);
     // The answer looks like a probe: sent to another call, it could go back and forth for ever.
     if (reply === call.reply || isFromAnotherAccount(reply)) liveness.sendHeld(reply, call);
   }
@@ -226,7 +234,7 @@ export class IncomingCalls {
     }
   }
 
-  #control(message: Envelope, call: IncomingCall): void {
+  #control(message: Envelope, call: IncomingCall, length = 0): void {
     const { id, count } = (isEnvelope(message.params) ? message.params : {}) as {
       id?: Id;
       count?: unknown;
@@ -236,7 +244,8 @@ export class IncomingCalls {
       call.isCancelled = true;
       cancelCall(callsOf(this.#service.running, call.origin), id);
       giveUpQueued(call.origin, id);
-    } else if (message.method === "$/credit" && typeof count === "number" && count > 0) {
+    } else if (message.method === "$/upload") this.#takeUpload(message, call, length);
+    else if (message.method === "$/credit" && typeof count === "number" && count > 0) {
       call.credit += count;
       call.origin.streams?.get(id)?.(count);
     }
@@ -249,6 +258,22 @@ export class IncomingCalls {
     const lost = given - call.credit;
     call.credit = given;
     for (const [, give] of call.origin.streams?.list() ?? []) give(lost);
+  }
+
+  /** An item of an upload, or its end; each has a number, since messages can be lost. */
+  #takeUpload({ params }: Envelope, call: IncomingCall, length: number): void {
+    if (this.#service === undefined) return;
+    const { running, limits } = this.#service;
+    const { seq } = (isEnvelope(params) ? params : {}) as { seq?: unknown };
+    if (seq !== ++call.uploaded) this.end(call.origin, itemsLost);
+    else if (length > limits.maxMessageBytes) this.end(call.origin, itemUnreadable);
+    else receiveUpload(running, call.origin, params, length, heapBytes(JSON.stringify(params)));
+  }
+
+  /** A probe contains how much the caller has uploaded. */
+  #checkUpload({ params }: Envelope, call: IncomingCall): void {
+    const { uploaded } = (isEnvelope(params) ? params : {}) as { uploaded?: unknown };
+    if (typeof uploaded === "number" && uploaded > call.uploaded) this.end(call.origin, itemsLost);
   }
 
   #add(call: IncomingCall): void {

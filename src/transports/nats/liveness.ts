@@ -191,7 +191,9 @@ export class Liveness {
 
   /** Tells a caller that its call runs, and how many items were sent, since items can be lost. */
   sendHeld(reply: string, call: IncomingCall): void {
-    const text = call.items === 0 ? heldText : noticeText("$/held", { items: call.items });
+    const { items, granted } = call;
+    const isPlain = items === 0 && granted === 0;
+    const text = isPlain ? heldText : noticeText("$/held", { items, total: granted });
     this.#mailbox.trySend(reply, text, this.#mailbox.incoming.subjectOf(call));
   }
 
@@ -261,7 +263,9 @@ export class Liveness {
     else if (where !== undefined) {
       call.unanswered++;
       // Includes the credit given so far: if credit were lost, both sides would wait for each other.
-      const params = call.credit === 0 ? undefined : { given: call.credit };
+      const { credit, uploaded } = call;
+      const isPlain = credit === 0 && uploaded === 0;
+      const params = isPlain ? undefined : { given: credit, uploaded };
       outgoing.notify(where, token, "$/held", params);
     }
   }

@@ -47,6 +47,9 @@ export class OutgoingCall {
   isAtRisk = false;
   /** Items for which credit was given. */
   credit = 0;
+  /** Messages of its upload that were sent: items, and the end. */
+  uploaded = 0;
+  #granted = 0;
   #undelivered = 0;
   #items = 0;
 
@@ -81,6 +84,15 @@ export class OutgoingCall {
     this.#items++;
     const { seq } = (isEnvelope(params) ? params : {}) as { seq?: unknown };
     return typeof seq !== "number" || seq === this.#items;
+  }
+
+  /** How many more items of the upload the worker asks for, by the total in its message. */
+  newlyGranted({ params }: Envelope): number {
+    const { total } = (isEnvelope(params) ? params : {}) as { total?: unknown };
+    if (typeof total !== "number" || !(total > this.#granted)) return 0;
+    const more = total - this.#granted;
+    this.#granted = total;
+    return more;
   }
 
   /** Whether all items arrived that the worker had sent when it answered a probe. */

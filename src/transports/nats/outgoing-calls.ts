@@ -103,8 +103,9 @@ export class OutgoingCalls {
     let fails = false;
     for (const [token, call] of this.#open.list()) {
       const isUnsent = call.subject === subject;
-      // Without credit, a stream would soon stop.
-      if (!isUnsent && !(call.credit > 0 && call.remote === subject)) continue;
+      // Without credit, a stream would soon stop, and an upload would lack items.
+      const isNeeded = call.credit > 0 || call.uploaded > 0;
+      if (!isUnsent && !(isNeeded && call.remote === subject)) continue;
       const code = isUnsent ? "CONNECTION_FAILED" : "CONNECTION_LOST";
       const error = new WireError(code, `this user may not publish to ${subject}`);
       this.#settle(token, call)?.reject(error);
@@ -217,8 +218,13 @@ export class OutgoingCalls {
 
   /** A notification about an open call. False if it is for the service. */
   #takeNotice(token: string, call: OutgoingCall, message: Envelope, text: string): boolean {
+    if (message.method === "$/uploadCredit") {
+      this.#grantUpload(token, call, message);
+      return true;
+    }
     if (message.method === "$/held") {
       this.#mailbox.liveness.receiveHeld(call);
+      this.#grantUpload(token, call, message);
       if (!call.hasItemsOf(message)) this.#failIncomplete(token, call);
       return true;
     }
@@ -236,6 +242,25 @@ export class OutgoingCalls {
       this.notify(call.remote, token, "$/credit", { id, count });
     };
     return call.sending.payload.take(message, text, giveCredit) !== false;
+  }
+
+  #grantUpload(token: string, call: OutgoingCall, message: Envelope): void {
+    const more = call.newlyGranted(message);
+    const { payload } = call.sending;
+    const id = payload.requests[0]?.id;
+    if (more === 0 || id === undefined) return;
+    const send = (members: object): void => {
+      if (call.remote === undefined || this.#open.get(token) !== call) return;
+      const params = { id, ...members, seq: ++call.uploaded };
+      const text = requestText({ jsonrpc: "2.0", method: "$/upload", params });
+      payload.tap?.(text, "sent");
+      this.#mailbox.publish(call.remote, text, this.#mailbox.replyTo(token));
+    };
+    payload.outgoing[0]?.upload?.grant(more, {
+      item: send,
+      done: () => send({ done: true }),
+      ready: () => this.#mailbox.ready(),
+    });
   }
 
   /** Items of a stream are missing, so the rest is useless. */
@@ -288,5 +313,5 @@ export class OutgoingCalls {
 
 /** Whether every call of the payload is idempotent. */
 function isIdempotent({ outgoing }: Payload): boolean {
-  return outgoing.every(({ idempotent }) => idempotent);
+  return outgoing.every(({ idempotent, upload }) => idempotent && !upload?.begun);
 }

@@ -17,6 +17,7 @@ import {
   mcpClient,
   mcpMemoryLink,
 } from "callwire/mcp/client";
+import { auditLog, authorize, rateLimit } from "callwire/security";
 import { FakeClock } from "callwire/testing";
 import { describe, expect, test } from "vitest";
 import { whileTimePasses } from "../../passing-time.ts";
@@ -242,6 +243,45 @@ test("middleware sees each tool under the name of its server, and hides what it 
   await client.callTool("notes_add", { a: 1, b: 2 });
   await client.readResource("notes+note://1");
   expect(seen).toEqual(["notes/add", "resources/notes+note://1"]);
+});
+
+test("access rules, rate limits and the audit log apply to each tool", async () => {
+  const audited: string[] = [];
+  const use = [
+    auditLog((line) => {
+      const { event, method, decision, reason } = JSON.parse(line);
+      if (event === "call") audited.push(`${decision} ${method} ${reason ?? ""}`.trim());
+    }),
+    authorize({ allow: [{ methods: "**" }], deny: [{ methods: "notes/fail" }] }),
+    rateLimit({
+      capacity: 10,
+      perSecond: 1,
+      costs: { "notes/add": 6 },
+      addressOf: () => "203.0.113.7",
+      clock: new FakeClock(),
+    }),
+  ];
+  const gateway = mcpGateway({ notes: everything(), more: everything() }, { ...info, use });
+  await using client = clientOf(gateway);
+  const sum = { a: 1, b: 2 };
+  expect((await client.tools().all()).map(({ name }) => name)).not.toContain("notes_fail");
+  await expect(client.callTool("notes_fail")).rejects.toMatchObject({ code: -32004 });
+  await client.callTool("notes_add", sum);
+  await expect(client.callTool("notes_add", sum)).rejects.toMatchObject({ code: -32010 });
+  await client.callTool("more_add", sum);
+  expect(audited).toEqual([
+    "deny notes/fail the policy denies it",
+    "allow notes/add",
+    "deny notes/add the rate limit by address",
+    "allow more/add",
+  ]);
+});
+
+test("a client of an earlier era gets nothing of the envelope of a modern server", async () => {
+  const gateway = mcpGateway({ notes: everything() }, info);
+  await using client = clientOf(gateway, { era: "legacy" });
+  const result = await client.callTool("notes_link");
+  expect(Object.keys(result)).toEqual(["content"]);
 });
 
 test("a server without a prefix keeps its names", async () => {

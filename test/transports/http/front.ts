@@ -11,6 +11,7 @@ export function httpFront(
   return {
     duplex: false,
     streams: "buffers",
+    uploads: "buffers",
     inFlight: 200,
     async serve(service) {
       const http = await serveHttp(service, { port: 0, ...options });

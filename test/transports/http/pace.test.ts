@@ -13,7 +13,7 @@ function paced() {
   overload.waited = (ms) => void waits.push(ms);
   const pace = new Pace(overload, loop);
   const ran: string[] = [];
-  const call = (name: string, ms: number, request = { isGone: false }) => {
+  const call = (name: string, ms: number, request = { isGone: false, ended() {} }) => {
     pace.hasArrived = true;
     pace.run(request, () => {
       ran.push(name);
@@ -65,7 +65,7 @@ describe("calls of HTTP requests", () => {
     const seen: unknown[] = [];
     for (const name of ["a", "b", "c"]) {
       storage.run(name, () =>
-        pace.run({ isGone: false }, () => {
+        pace.run({ isGone: false, ended() {} }, () => {
           seen.push(storage.getStore());
           storage.enterWith("entered");
           loop.hold(name === "a" ? 5 : 0);

@@ -1,10 +1,14 @@
 /** What the HTTP connections of a server buffer together, which `maxWireBytes` limits. */
 import { once } from "node:events";
-import { connect, type Socket } from "node:net";
+import { createServer as createNodeServer } from "node:http";
+import { type AddressInfo, connect, type Socket } from "node:net";
 import { createServer, silentLog } from "callwire";
 import { serveHttp } from "callwire/http/node";
 import { mcpMounts, mcpServer } from "callwire/mcp";
 import { expect, onTestFinished, test } from "vitest";
+import { type CallPace, Endpoint } from "../../../src/transports/http/endpoint.ts";
+import { EndpointRules } from "../../../src/transports/http/endpoint-rules.ts";
+import { handleNode } from "../../../src/transports/http/node-handler.ts";
 import { deferred } from "../contract/wire.ts";
 import { post } from "./wire.ts";
 
@@ -53,6 +57,31 @@ test.each(["/rpc", "/mcp"])(
     expect(await answered).toBe(path === "/rpc" ? "HTTP/1.1 200 OK" : "HTTP/1.1 400 Bad Request");
   },
 );
+
+test("calls that wait until a busy server has time are refused if their bodies take too much memory", async () => {
+  let ran = 0;
+  const size = (text: string): number => {
+    ran++;
+    return text.length;
+  };
+  const server = createServer({ size }, { maxWireBytes: 250 * kibibyte, log: silentLog });
+  // No call gets its turn.
+  const pace: CallPace = { hasArrived: false, run() {} };
+  const endpoint = new Endpoint(new EndpointRules(server, {}), pace);
+  const http = createNodeServer((request, response) => handleNode(endpoint, request, response));
+  await new Promise<void>((resolve) => http.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => void http.close());
+  const { port } = http.address() as AddressInfo;
+  const answers: Promise<string>[] = [];
+  for (let i = 0; i < 3; i++) {
+    const socket = await client(port);
+    answers.push(firstStatus(socket));
+    socket.write(post(call));
+  }
+  // Three of 100 KiB are too many, so one of them is refused before any runs.
+  expect(await Promise.race(answers)).toBe("HTTP/1.1 503 Service Unavailable");
+  expect(ran).toBe(0);
+});
 
 test("connections that pipeline are closed if all take too much memory", async () => {
   const held = deferred();

@@ -15,7 +15,6 @@ export function natsFront(engine: () => NatsServer): Front {
     bytes: true,
     garbage: "answer",
     measured: false,
-    uploads: "none",
     async serve(service) {
       const subject = `contract.s${++subjects}`;
       const proxies = new Proxies({ port: engine().port });

@@ -11,10 +11,18 @@ import { type ReplayOptions, ReplayStore } from "../../../http/replay.ts";
 import type { Timer } from "../../../protocol/clock.ts";
 import { defaultKeepAliveMs } from "../../../protocol/defaults.ts";
 import { HostCheck, type HostCheckOptions } from "../../../protocol/host-check.ts";
+import type { RunningCall } from "../../../protocol/incoming-call.ts";
+import { limitOf } from "../../../protocol/limits.ts";
 import { LinkedList } from "../../../protocol/linked-list.ts";
-import type { ErrorObject } from "../../../protocol/message.ts";
+import {
+  andThen,
+  type ErrorObject,
+  type Id,
+  isThenable,
+  type MaybePromise,
+} from "../../../protocol/message.ts";
 import type { Principal } from "../../../protocol/origin.ts";
-import { callsWhere } from "../../../protocol/origin-calls.ts";
+import { callsWhere, dropCall } from "../../../protocol/origin-calls.ts";
 import { isLegacy } from "../../revisions.ts";
 import type { McpServer } from "../mcp-server.ts";
 import type { Session } from "../session.ts";
@@ -27,7 +35,8 @@ import {
 import { listen } from "./get-stream.ts";
 import { McpExchange } from "./mcp-exchange.ts";
 import * as refusals from "./mcp-refusals.ts";
-import { type SessionOptions, SessionTable } from "./session-table.ts";
+import { idleSessionMs, type SessionOptions, SessionTable } from "./session-table.ts";
+import { type Letter, SharedSessions } from "./shared-sessions.ts";
 import type { McpHead } from "./standard-headers.ts";
 
 export interface McpHttpOptions extends HostCheckOptions {
@@ -49,6 +58,8 @@ const allowed = "POST, GET, DELETE, OPTIONS";
 export class McpEndpoint {
   readonly server: McpServer;
   readonly sessions: SessionTable;
+  /** The sessions of a fleet; undefined if this process is alone. */
+  readonly shared: SharedSessions | undefined;
   readonly replay: ReplayStore;
   readonly events: EventSettings;
   readonly limits: MessageLimits;
@@ -61,16 +72,19 @@ export class McpEndpoint {
   #calls = 0;
   readonly #idle: (() => void)[] = [];
   #ticker: Timer | undefined;
+  #isClosed = false;
 
   /** `guards` says that Host and Origin were not checked before. */
   constructor(server: McpServer, options: McpHttpOptions, guards: boolean) {
     const { clock } = server.running;
     this.server = server;
-    this.sessions = new SessionTable(clock, options.sessions ?? {}, (session) => {
+    const { sessions: sessionOptions = {} } = options;
+    this.sessions = new SessionTable(clock, sessionOptions, (session, isUnused) => {
       server.changes.removeSession(session);
-      for (const call of callsWhere(server.running, (origin) => origin.session === session))
-        call.drop();
+      for (const call of this.#callsOf(session)) call.drop();
+      if (isUnused && !this.#isClosed) void this.shared?.forget(session).catch(() => {});
     });
+    this.shared = this.#sharedBy(sessionOptions);
     this.replay = new ReplayStore(clock, { maxStreams: 256, ...options.replay });
     this.limits = messageLimits(server);
     this.events = {
@@ -86,8 +100,10 @@ export class McpEndpoint {
       options.authorization === undefined ? undefined : new Authorization(options.authorization);
     this.#admission = admission(server, this.#authorization);
     server.onClose(() => {
+      this.#isClosed = true;
       this.#ticker?.cancel();
       this.sessions.endAll();
+      this.shared?.close();
     });
   }
 
@@ -102,14 +118,37 @@ export class McpEndpoint {
   }
 
   /** The session of a request, or a refusal. */
-  findSession(head: McpHead, principal: Principal | undefined): Session | Refusal {
+  findSession(head: McpHead, principal: Principal | undefined): MaybePromise<Session | Refusal> {
     const { sessionId, protocolVersion } = head;
     if (sessionId === undefined) return refusals.sessionMissing;
-    const session = this.sessions.use(sessionId, principal?.id);
-    if (session === undefined) return refusals.sessionGone;
-    return protocolVersion === undefined || isLegacy(protocolVersion)
-      ? session
-      : refusals.badRevision;
+    const found = (this.shared ?? this.sessions).use(sessionId, principal?.id);
+    return andThen(found, (session) => {
+      if (session === undefined) return refusals.sessionGone;
+      if (session === "full") return refusals.tooManySessions;
+      return protocolVersion === undefined || isLegacy(protocolVersion)
+        ? session
+        : refusals.badRevision;
+    });
+  }
+
+  /** Runs with the session of a request, or refuses the request. */
+  withSession(request: McpExchange, run: (session: Session) => MaybePromise<void>): void {
+    const found = andThen(this.findSession(request.head, request.principal), (session) =>
+      "body" in session ? request.refuse(session) : run(session),
+    );
+    if (!isThenable(found)) return;
+    found.then(undefined, (error: unknown) => {
+      this.server.log.error({ err: error }, "a session could not be read or stored");
+      request.refuse(refusals.storeFailed);
+    });
+  }
+
+  /** Ends a call that the client of a session has cancelled; false if it does not run here. */
+  cancel(session: Session, id: Id): boolean {
+    const calls = this.#callsOf(session);
+    if (!calls.some(({ context }) => context.id === id)) return false;
+    dropCall(calls, id);
+    return true;
   }
 
   /** The session has begun. */
@@ -121,18 +160,23 @@ export class McpEndpoint {
   /** The call of this request goes on after this turn of the event loop. */
   enter(exchange: McpExchange): void {
     this.#open.add(exchange);
-    if (!exchange.listens) this.#calls++;
-    if (exchange.session !== undefined) exchange.session.running++;
+    if (exchange.listens) this.shared?.news.enter();
+    else this.#calls++;
+    if (exchange.session !== undefined) {
+      exchange.session.running++;
+      this.shared?.enter(exchange.session);
+    }
     this.#ticker ??= this.#tickLater();
   }
 
   leave(exchange: McpExchange): void {
     this.#open.remove(exchange);
-    if (!exchange.listens && --this.#calls === 0)
-      for (const resolve of this.#idle.splice(0)) resolve();
+    if (exchange.listens) this.shared?.news.leave();
+    else if (--this.#calls === 0) for (const resolve of this.#idle.splice(0)) resolve();
     const { session } = exchange;
     if (session === undefined) return;
     session.running--;
+    this.shared?.leave(session);
     this.sessions.use(session.id, session.principal);
   }
 
@@ -163,20 +207,45 @@ export class McpEndpoint {
       request.refuse(refusals.notAllowed(allowed));
       return;
     }
-    const session = this.#sessionOrNone(request);
-    if ("body" in session) request.refuse(session);
-    else if (method === "GET") listen(this, session, request);
-    else {
-      this.sessions.end(session);
-      request.exchange.send(204, "");
-    }
+    // Clients without a session, such as those of the modern era, have nothing to get or to delete.
+    if (request.head.sessionId === undefined) request.refuse(refusals.notAllowed("POST"));
+    else
+      this.withSession(request, (session) =>
+        method === "GET" ? listen(this, session, request) : this.#delete(session, request),
+      );
   }
 
-  /** Clients without a session, such as those of the modern era, have nothing to get or to delete. */
-  #sessionOrNone({ head, principal }: McpExchange): Session | Refusal {
-    return head.sessionId === undefined
-      ? refusals.notAllowed("POST")
-      : this.findSession(head, principal);
+  #delete(session: Session, request: McpExchange): MaybePromise<void> {
+    return andThen(this.shared?.end(session), () => {
+      this.sessions.end(session);
+      request.exchange.send(204, "");
+    });
+  }
+
+  #sharedBy({ store, idleMs = idleSessionMs }: SessionOptions): SharedSessions | undefined {
+    if (store === undefined) return undefined;
+    const { log, changes, running } = this.server;
+    return new SharedSessions({
+      store,
+      clock: running.clock,
+      log,
+      idleMs: limitOf("sessions.idleMs", idleMs),
+      sessions: this.sessions,
+      changes,
+      adopted: (session) => changes.addSession(session),
+      received: (session, letter) => this.#received(session, letter),
+    });
+  }
+
+  /** Another process of the fleet has received something for this one. */
+  #received(session: Session, letter: Letter): void {
+    if ("reply" in letter) session.pending.settle(letter.reply);
+    else if ("cancel" in letter) this.cancel(session, letter.cancel);
+    else this.sessions.end(session);
+  }
+
+  #callsOf(session: Session): RunningCall[] {
+    return callsWhere(this.server.running, (origin) => origin.session === session);
   }
 
   #preflight(head: RequestHead): Refusal {

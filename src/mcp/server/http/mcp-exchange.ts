@@ -10,12 +10,12 @@ import {
   replyHeaders,
   statusOf,
 } from "../../../http/refusal.ts";
+import type { Answer } from "../../../protocol/answer.ts";
 import { ErrorCode, internalError } from "../../../protocol/errors.ts";
 import { keptEntries } from "../../../protocol/json-text.ts";
 import type { Linked } from "../../../protocol/linked-list.ts";
-import type { Id } from "../../../protocol/message.ts";
+import { andThen, type Id, type MaybePromise } from "../../../protocol/message.ts";
 import type { Origin, Principal } from "../../../protocol/origin.ts";
-import { callsWhere, dropCall } from "../../../protocol/origin-calls.ts";
 import { type Envelope, isEnvelope, parsePayload, unparsable } from "../../../protocol/parse.ts";
 import { errorText, idText } from "../../../protocol/serialize.ts";
 import type { McpServer } from "../mcp-server.ts";
@@ -23,6 +23,7 @@ import { modernWire } from "../modern.ts";
 import type { Session } from "../session.ts";
 import type { McpEndpoint } from "./mcp-endpoint.ts";
 import * as refusals from "./mcp-refusals.ts";
+import type { Letter, SharedSessions } from "./shared-sessions.ts";
 import { headerFault, isModernRequest, McpHead } from "./standard-headers.ts";
 import { eventForm, StreamPeer } from "./stream-peer.ts";
 
@@ -143,19 +144,27 @@ export class McpExchange implements ExchangeHost, Linked<McpExchange> {
       this.#initialize(message, text);
       return;
     }
-    const session = this.#findSession();
-    if (session === undefined) return;
-    if (this.#receiveOwn(message, session)) this.#accept();
-    else this.#answer(message, text, session);
+    this.#endpoint.withSession(this, (session) => {
+      const posted = this.#receiveOwn(message, session);
+      if (posted === undefined) this.#answer(message, text, session);
+      else return andThen(posted, () => this.#accept());
+    });
   }
 
-  /** Takes replies to calls of the server, and notifications about calls. */
-  #receiveOwn(message: Envelope, session: Session): boolean {
-    const { method } = message;
-    if (method === undefined && isReply(message)) session.pending.settle(message);
-    else if (method === "notifications/cancelled") this.#cancel(message, session);
-    else return false;
-    return true;
+  /**
+   * Takes replies to calls of the server, and notifications about calls; those for another process are posted. Undefined
+   * if it is neither.
+   */
+  #receiveOwn(message: Envelope, session: Session): MaybePromise<true> | undefined {
+    const letter = letterOf(message);
+    if (letter === undefined) return undefined;
+    const { shared } = this.#endpoint;
+    const isDone =
+      "reply" in letter
+        ? session.pending.settle(letter.reply) || shared?.isOwn(letter.reply) !== false
+        : letter.cancel === undefined || this.#endpoint.cancel(session, letter.cancel);
+    if (isDone || shared === undefined) return true;
+    return shared.post(session, letter as Letter).then(() => true);
   }
 
   /** Only one revision has batches; the answerer checks the entries. */
@@ -165,13 +174,19 @@ export class McpExchange implements ExchangeHost, Linked<McpExchange> {
       this.refuse(refusals.noBatch);
       return;
     }
-    const session = this.#findSession();
-    if (session === undefined) return;
+    this.#endpoint.withSession(this, (session) => this.#receiveEntries(entries, text, session));
+  }
+
+  async #receiveEntries(entries: unknown[], text: string, session: Session): Promise<void> {
     if (session.revision !== "2025-03-26") {
       this.refuse(refusals.noBatch);
       return;
     }
-    const isCall = entries.map((entry) => !(isEnvelope(entry) && this.#receiveOwn(entry, session)));
+    const own = entries.map((entry) =>
+      isEnvelope(entry) ? this.#receiveOwn(entry, session) : undefined,
+    );
+    const isCall = own.map((each) => each === undefined);
+    await Promise.all(own);
     const calls = entries.filter((_, i) => isCall[i]);
     if (calls.length === 0 && entries.length > 0) this.#accept();
     else if (calls.some((call) => isEnvelope(call) && call.method === "initialize")) {
@@ -185,7 +200,7 @@ export class McpExchange implements ExchangeHost, Linked<McpExchange> {
   #initialize(message: Envelope, text: string): void {
     const { sessions } = this.#endpoint;
     if (this.head.sessionId !== undefined) {
-      if (this.#findSession() !== undefined) this.refuse(refusals.alreadyInitialized);
+      this.#endpoint.withSession(this, () => this.refuse(refusals.alreadyInitialized));
       return;
     }
     if (!sessions.hasRoom) {
@@ -197,44 +212,67 @@ export class McpExchange implements ExchangeHost, Linked<McpExchange> {
     this.#answer(message, text, sessions.make(this.principal?.id, remoteAddress));
   }
 
-  #findSession(): Session | undefined {
-    const found = this.#endpoint.findSession(this.head, this.principal);
-    if (!("body" in found)) return found;
-    this.refuse(found);
-    return undefined;
-  }
-
-  #cancel({ params }: Envelope, session: Session): void {
-    const { requestId } = (params ?? {}) as { requestId?: Id };
-    if (requestId === undefined) return;
-    dropCall(
-      callsWhere(this.service.running, (origin) => origin.session === session),
-      requestId,
-    );
-  }
-
   #accept(): void {
     this.exchange.send(this.noReplyStatus, "");
   }
 
   #answer(payload: unknown, text: string, session: Session | undefined): void {
     this.session = session;
-    const origin = this.#begin(session);
+    const origin = this.#begin(session, payload);
     origin.principal = this.principal;
     origin.session = session ?? modernWire;
-    this.exchange.answer(this.service.answerer.answerPayload(payload, text, origin), origin);
+    const answer = this.service.answerer.answerPayload(payload, text, origin);
+    this.exchange.answer(session === undefined ? answer : this.#stored(answer, session), origin);
   }
 
-  #begin(session: Session | undefined): Origin {
+  /** Other processes must know what the request has changed before its client does. */
+  #stored(answer: Answer, session: Session): Answer {
+    const { shared } = this.#endpoint;
+    if (shared === undefined) return answer;
+    const store = async (text: string | undefined): Promise<string | undefined> => {
+      if (this.#opens) await this.#create(session, shared);
+      else if (session.isChanged) await shared.store(session);
+      return text;
+    };
+    if (answer instanceof Promise) return answer.then(store);
+    return this.#opens || session.isChanged ? store(answer) : answer;
+  }
+
+  async #create(session: Session, shared: SharedSessions): Promise<void> {
+    const { origin } = this.exchange;
+    if (origin?.lastError !== undefined) return;
+    try {
+      await shared.create(session);
+    } catch (error) {
+      this.#opens = false;
+      throw error;
+    }
+  }
+
+  #begin(session: Session | undefined, payload: unknown): Origin {
     const { accept } = this.head;
     const form = replyForm(accept);
     if (form === "json" && accept !== undefined) return this.exchange.begin(undefined);
-    const { events: settings, replay } = this.#endpoint;
-    const record = session && (() => replay.record(session.id));
+    const { events: settings, replay, shared } = this.#endpoint;
+    const request = isEnvelope(payload) ? (payload.id as Id | undefined) : undefined;
+    const record =
+      session &&
+      (() => replay.record(session.id, (key) => shared?.copy(key, session, request, false)));
     const events = new EventPeer(this.exchange, eventForm(session?.revision), settings, record);
     const peer = new StreamPeer(events, session);
     return this.exchange.beginEvents(undefined, events, form === "events", peer);
   }
+}
+
+/** What a client sends about calls in progress. */
+function letterOf(
+  message: Envelope,
+): { readonly reply: Envelope } | { readonly cancel: Id | undefined } | undefined {
+  const { method, params } = message;
+  if (method === undefined && isReply(message)) return { reply: message };
+  if (method !== "notifications/cancelled") return undefined;
+  const { requestId } = (params ?? {}) as { requestId?: Id };
+  return { cancel: requestId };
 }
 
 function isReply(message: Envelope): boolean {

@@ -48,6 +48,9 @@ export const wrongType = refusal(415, BadRequest, "the Content-Type must be appl
 export const unavailable = refusal(503, internalError.code, "tokens cannot be verified now", {
   "retry-after": "5",
 });
+export const storeFailed = refusal(503, internalError.code, "sessions cannot be read now", {
+  "retry-after": "5",
+});
 export const failed = refusal(500, internalError.code, internalError.message);
 export const tooManySessions = refusal(503, BadRequest, "there are too many sessions", {
   "retry-after": "1",

@@ -1,6 +1,7 @@
 import type { Clock } from "../../../protocol/clock.ts";
 import { WireError } from "../../../protocol/errors.ts";
 import { limitOf } from "../../../protocol/limits.ts";
+import type { WorkStore } from "../../../work/work-store.ts";
 import { Session } from "../session.ts";
 import { IdleSessions } from "./idle-sessions.ts";
 
@@ -12,11 +13,17 @@ export interface SessionOptions {
   readonly max?: number;
   /** How long an idle session is kept; one that was never used, at most a minute. @default 1800000 */
   readonly idleMs?: number;
+  /**
+   * Where sessions and their streams are stored, such as a `PostgresWorkStore`, so that any process of a fleet can answer
+   * any request; `max` then limits those that this process uses. @default this process
+   */
+  readonly store?: WorkStore;
 }
 
 /** Any client can send `initialize`, so a session is kept only briefly until its client sends something more. */
 const mostUnused = 1_000;
-const unusedMs = 60_000;
+export const idleSessionMs = 1_800_000;
+export const unusedMs = 60_000;
 
 /** The sessions of one endpoint. */
 export class SessionTable {
@@ -26,11 +33,15 @@ export class SessionTable {
   /** How many sessions each client has, so that a client that opens many loses its own. */
   readonly #owners = new Map<string, number>();
   readonly #max: number;
-  readonly #ended: (session: Session) => void;
+  readonly #ended: (session: Session, isUnused: boolean) => void;
 
-  constructor(clock: Clock, options: SessionOptions, ended: (session: Session) => void) {
+  constructor(
+    clock: Clock,
+    options: SessionOptions,
+    ended: (session: Session, isUnused: boolean) => void,
+  ) {
     this.#max = limitOf("sessions.max", options.max, 10_000);
-    const idleMs = limitOf("sessions.idleMs", options.idleMs, 1_800_000);
+    const idleMs = limitOf("sessions.idleMs", options.idleMs, idleSessionMs);
     const end = (session: Session): void => this.end(session);
     this.#unused = new IdleSessions(clock, Math.min(idleMs, unusedMs), end);
     this.#used = new IdleSessions(clock, idleMs, end);
@@ -58,9 +69,13 @@ export class SessionTable {
     this.#owners.set(session.owner, (this.#owners.get(session.owner) ?? 0) + 1);
   }
 
+  get(id: string): Session | undefined {
+    return this.#used.get(id) ?? this.#unused.get(id);
+  }
+
   /** Undefined if there is none, or it belongs to another principal. */
   use(id: string, principal: string | undefined): Session | undefined {
-    const session = this.#used.get(id) ?? this.#unused.get(id);
+    const session = this.get(id);
     if (session === undefined || session.principal !== principal) return undefined;
     if (this.#unused.delete(session)) this.#used.add(session);
     else this.#used.touch(session);
@@ -68,12 +83,13 @@ export class SessionTable {
   }
 
   end(session: Session): void {
-    if (!this.#unused.delete(session) && !this.#used.delete(session)) return;
+    const isUnused = this.#unused.delete(session);
+    if (!isUnused && !this.#used.delete(session)) return;
     const left = (this.#owners.get(session.owner) ?? 0) - 1;
     if (left > 0) this.#owners.set(session.owner, left);
     else this.#owners.delete(session.owner);
     session.end(new WireError("CLOSED", "the session has ended"));
-    this.#ended(session);
+    this.#ended(session, isUnused);
   }
 
   endAll(): void {

@@ -49,10 +49,12 @@ export class StreamPeer implements Peer {
     return callPeer(this, method, params, options);
   }
 
-  send(request: Request, outgoing: Outgoing): Promise<Reply | undefined> {
+  send(asked: Request, outgoing: Outgoing): Promise<Reply | undefined> {
+    if (this.#session === undefined) return unreachablePeer.send(asked, outgoing);
+    const { pending, requestPrefix } = this.#session;
+    const isShared = requestPrefix !== undefined && asked.id !== undefined;
+    const request = isShared ? { ...asked, id: `${requestPrefix}${asked.id}` } : asked;
     const { id } = request;
-    if (this.#session === undefined) return unreachablePeer.send(request, outgoing);
-    const { pending } = this.#session;
     const reply =
       id === undefined
         ? Promise.resolve(undefined)

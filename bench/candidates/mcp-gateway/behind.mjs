@@ -1,0 +1,4 @@
+import { serveMcpStdio } from "callwire/mcp";
+import { addServer } from "../mcp-add.mjs";
+
+serveMcpStdio(addServer());

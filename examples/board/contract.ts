@@ -1,0 +1,45 @@
+/** The contract of the board: what the page and the server share. It has no code of either. */
+import { method, stream } from "callwire";
+import { z } from "zod";
+
+const task = z.object({
+  id: z.string(),
+  title: z.string(),
+  done: z.boolean(),
+  /** Who changed it last. */
+  by: z.string(),
+});
+export type Task = z.infer<typeof task>;
+
+const change = z.object({ kind: z.enum(["created", "updated", "removed"]), task });
+const title = z.string().trim().min(1).max(200);
+
+const NOT_FOUND = { code: 1404, data: z.object({ id: z.string() }) } as const;
+
+export const contract = {
+  session: {
+    login: method({
+      summary: "Get a token for a name and a password",
+      params: z.object({ name: z.string(), password: z.string() }),
+      result: z.object({ token: z.string() }),
+      errors: { WRONG_PASSWORD: { code: 1401 } },
+    }),
+    ticket: method({ summary: "Get a ticket for one WebSocket", result: z.string() }),
+  },
+  tasks: {
+    list: method({ summary: "All tasks, oldest first", result: z.array(task), idempotent: true }),
+    create: method({ params: z.object({ title }), result: task }),
+    update: method({
+      params: z.object({ id: z.string(), title: title.optional(), done: z.boolean().optional() }),
+      result: task,
+      errors: { NOT_FOUND },
+    }),
+    remove: method({ params: z.object({ id: z.string() }), result: task, errors: { NOT_FOUND } }),
+    changes: stream({ summary: "Every change from now on", item: change, idempotent: true }),
+  },
+  report: method({
+    summary: "Count the tasks of each person, slowly",
+    result: z.array(z.object({ name: z.string(), open: z.int(), done: z.int() })),
+    progress: z.object({ checked: z.int(), of: z.int() }),
+  }),
+};

@@ -1,0 +1,39 @@
+/** The files of the page, built by esbuild when the server starts. */
+import { readFile } from "node:fs/promises";
+import { fileURLToPath } from "node:url";
+import { build } from "esbuild";
+
+export interface PageFile {
+  readonly type: string;
+  readonly body: string;
+}
+
+/** By path. */
+export async function buildPage(): Promise<ReadonlyMap<string, PageFile>> {
+  const folder = fileURLToPath(new URL("page/", import.meta.url));
+  const { outputFiles } = await build({
+    entryPoints: [`${folder}main.tsx`],
+    outdir: "/",
+    bundle: true,
+    splitting: true,
+    minify: true,
+    format: "esm",
+    target: "es2022",
+    jsx: "automatic",
+    // The tsconfig.json of this repository replaces the package by its sources.
+    tsconfigRaw: {},
+    define: { "process.env.NODE_ENV": '"production"' },
+    write: false,
+  });
+  const scripts = outputFiles.map(({ path, text }): [string, PageFile] => [
+    path,
+    { type: "text/javascript; charset=utf-8", body: text },
+  ]);
+  const html = await readFile(`${folder}index.html`, "utf8");
+  const css = await readFile(`${folder}main.css`, "utf8");
+  return new Map([
+    ...scripts,
+    ["/", { type: "text/html; charset=utf-8", body: html }],
+    ["/main.css", { type: "text/css; charset=utf-8", body: css }],
+  ]);
+}

@@ -1,0 +1,82 @@
+import type { Attachments } from "../protocol/attachments.ts";
+import type { Payload } from "../protocol/exchange.ts";
+import type { UploadProgress } from "../protocol/link.ts";
+import type { Request } from "../protocol/message.ts";
+import { badReply } from "../protocol/pair.ts";
+import { ArrivingParts, firstPart } from "./arriving-parts.ts";
+import { type HeaderRecord, uploadHeaders } from "./client-exchange.ts";
+import { replyTooLarge } from "./event-stream.ts";
+import { attachedTo, type MultipartBody, multipartBody } from "./multipart-body.ts";
+import { boundaryOf, MultipartReader, sourceOf } from "./multipart-reader.ts";
+
+type Fetch = (url: string, init: RequestInit) => Promise<Response>;
+
+/** A request with files, and how it is sent. Only links that send files load this file. */
+export interface Upload {
+  readonly headers: HeaderRecord;
+  readonly body: Blob | ReadableStream<Uint8Array>;
+  readonly send: Fetch;
+}
+
+export async function uploadOf(
+  text: string,
+  request: Request,
+  attachments: Attachments,
+  { outgoing }: Payload,
+  send: Fetch | undefined,
+): Promise<Upload> {
+  const attached = attachedTo(request);
+  const body = multipartBody(text, attached, attachments);
+  const headers = uploadHeaders(body.contentType, attached.length);
+  const report = outgoing[0]?.options?.onUploadProgress;
+  const usual: Fetch = send ?? ((url, init) => fetch(url, init));
+  if (typeof XMLHttpRequest === "undefined") {
+    const whole = report === undefined ? body.blob() : undefined;
+    return { headers, body: whole ?? body.stream(counted(body, report)), send: usual };
+  }
+  // Browsers send streams over HTTP/2 only, if at all, but keep a Blob out of memory.
+  const whole = body.blob() ?? (await new Response(body.stream()).blob());
+  if (report === undefined || send !== undefined) return { headers, body: whole, send: usual };
+  const { xhrFetch } = await import("./xhr-fetch.ts");
+  return { headers, body: whole, send: (url, init) => xhrFetch(url, init, report) };
+}
+
+/** Reports how much was sent. */
+export function counted(
+  { length }: MultipartBody,
+  report: ((progress: UploadProgress) => void) | undefined,
+): ((bytes: number) => void) | undefined {
+  if (report === undefined) return undefined;
+  let sent = 0;
+  return (bytes) => {
+    sent += bytes;
+    report({ sent, total: length });
+  };
+}
+
+/** The text of a reply with bytes beside it, which arrive while the caller reads them. */
+export async function replyWithParts(
+  body: ReadableStream<Uint8Array> | null,
+  contentType: string,
+  maxBytes: number,
+  payload: Payload,
+): Promise<string> {
+  const boundary = boundaryOf(contentType);
+  if (boundary === undefined) throw badReply("the reply is not multipart/form-data");
+  return messageOf(new MultipartReader(sourceOf(body), boundary), maxBytes, payload);
+}
+
+/** The message of a multipart reply. */
+export async function messageOf(
+  reader: MultipartReader,
+  maxBytes: number,
+  payload: Payload,
+): Promise<string> {
+  const text = await firstPart(reader, maxBytes).catch((error: unknown) => {
+    reader.cancel();
+    throw error instanceof RangeError ? replyTooLarge(maxBytes) : error;
+  });
+  if (text === undefined) throw badReply("the reply is not UTF-8");
+  payload.attachments = new ArrivingParts(reader, maxBytes);
+  return text;
+}

@@ -1,0 +1,212 @@
+import { upstreamFailure } from "../../../gateway/failures.ts";
+import type { EventSink } from "../../../http/event-peer.ts";
+import { eventText } from "../../../http/event-stream.ts";
+import type { RecordingCopy } from "../../../http/replay.ts";
+import { WireError } from "../../../protocol/errors.ts";
+import type { Id } from "../../../protocol/message.ts";
+import { errorText, idText } from "../../../protocol/serialize.ts";
+import type { LiveWork, WorkChange } from "../../../work/live-work.ts";
+import type { WorkRecord } from "../../../work/work-store.ts";
+import type { WorkTable } from "../../../work/work-table.ts";
+
+/** The last events of a stream, as they are stored. */
+export interface StreamBody {
+  readonly kind: "stream";
+  /** The number of the first event that is stored. */
+  readonly first: number;
+  readonly events: readonly string[];
+  /** The request that it replies to. */
+  readonly request?: Id | undefined;
+  /** Whether it is what a session listens on, and so has no end of its own. */
+  readonly listens: boolean;
+  /** When a client last read it at another process, in milliseconds since the epoch. */
+  readonly readAt?: number | undefined;
+}
+
+export type StreamRecord = WorkRecord<StreamBody>;
+
+const { code, message, data } = upstreamFailure(new WireError("CONNECTION_LOST", ""));
+/** The reply to a call whose process has stopped: it may have run. */
+const lostCall = { code, message, data };
+
+/** What is stored of a stream, in events and characters; it is written again with each event. */
+const mostEvents = 100;
+const longestEvents = 128 * 1024;
+/** How long the rest of a stream can be read after its end. */
+const keepMs = 60_000;
+/** How often a process that reads a stream says so, and how long that holds. */
+const readingMs = 30_000;
+const readForMs = 3 * readingMs;
+
+/** The streams of sessions, where each process of a fleet can read them. */
+export class SharedStreams {
+  readonly #table: WorkTable<StreamBody>;
+  readonly #now: () => number;
+
+  constructor(table: WorkTable<StreamBody>, now: () => number) {
+    this.#table = table;
+    this.#now = now;
+  }
+
+  /** Copies the events of a stream of this process. */
+  copy(
+    key: string,
+    session: string,
+    { request, listens }: Pick<StreamBody, "request" | "listens">,
+  ): RecordingCopy {
+    const first: StreamRecord = {
+      id: idOf(key),
+      owner: ownerOf(session),
+      group: "stream",
+      state: "open",
+      phase: "active",
+      version: 1,
+      changedAt: this.#now(),
+      ttlMs: 24 * 3_600_000,
+      bytes: longestEvents,
+      body: { kind: "stream", first: 1, events: [], request, listens },
+    };
+    return new StreamCopy(this.#table.admit(first), this.#now);
+  }
+
+  async find(key: string, session: string): Promise<StreamRecord | undefined> {
+    return this.#table.find(idOf(key), ownerOf(session));
+  }
+
+  /** Sends the rest of a stream to a client, as another process goes on with it. */
+  follow(key: string, record: StreamRecord, after: number, sink: EventSink): () => void {
+    let sent = after;
+    let readAt = 0;
+    const send = (next: StreamRecord): void => {
+      for (const [i, data] of next.body.events.entries()) {
+        const number = next.body.first + i;
+        if (number <= sent) continue;
+        sent = number;
+        sink.write(eventText(data, `${key}.${number}`));
+      }
+      if (next.phase === "over") sink.end();
+    };
+    send(record);
+    if (record.phase === "over") return () => {};
+    const reading = (): void => {
+      const now = this.#now();
+      if (now - readAt < readingMs) return;
+      readAt = now;
+      const told = this.#table.change(record.id, record.owner, (before) =>
+        before.phase === "over" ? undefined : next(before, { readAt: now }),
+      );
+      told.catch(() => {});
+    };
+    reading();
+    return this.#table.follow(record.id, record, (changed) => {
+      if (changed === undefined) sink.end();
+      else {
+        send(changed);
+        if (changed.phase !== "over") reading();
+      }
+    });
+  }
+}
+
+/** Whether everything after that event is still stored. */
+export function reaches({ body }: StreamRecord, after: number): boolean {
+  return after >= body.first - 1 && after < body.first + body.events.length;
+}
+
+/** Ends a stream whose process has stopped. */
+export function endLostStream(record: StreamRecord): WorkChange<StreamBody, never> {
+  const { request, events, listens } = record.body;
+  const lost =
+    request === undefined || listens ? [] : [errorText("2.0", idText(request), lostCall)];
+  return next(record, { events: [...events, ...lost] }, "over");
+}
+
+function next(
+  record: StreamRecord,
+  change: Partial<StreamBody>,
+  phase = record.phase,
+): WorkChange<StreamBody, never> {
+  const ending = phase === "over" ? { state: "over", ttlMs: keepMs } : {};
+  const body = { ...record.body, ...change };
+  return { record: { ...record, ...ending, phase, version: record.version + 1, body } };
+}
+
+function idOf(key: string): string {
+  return `mcp-stream.${key}`;
+}
+
+function ownerOf(session: string): string {
+  return JSON.stringify(["mcp", "stream", session]);
+}
+
+/** Stores the events of a stream; those that come while some are being stored are stored together. */
+class StreamCopy implements RecordingCopy {
+  readonly #work: LiveWork<StreamBody>;
+  readonly #now: () => number;
+  #unsaved: string[] = [];
+  #isFinished = false;
+  #saving = false;
+
+  constructor(work: LiveWork<StreamBody>, now: () => number) {
+    this.#work = work;
+    this.#now = now;
+    this.#save();
+  }
+
+  get isRead(): boolean {
+    return (this.#work.record?.body.readAt ?? 0) > this.#now() - readForMs;
+  }
+
+  add(data: string): void {
+    this.#unsaved.push(data);
+    this.#save();
+  }
+
+  finish(): void {
+    this.#isFinished = true;
+    this.#save();
+  }
+
+  drop(): void {
+    this.#unsaved = [];
+    this.finish();
+  }
+
+  #save(): void {
+    if (this.#saving) return;
+    this.#saving = true;
+    // A store that is down must not stop the call, whose client is probably still connected.
+    this.#saveAll()
+      .catch(() => this.#work.release())
+      .finally(() => {
+        this.#saving = false;
+      });
+  }
+
+  async #saveAll(): Promise<void> {
+    await this.#work.begin();
+    while (!this.#work.isOver && (this.#unsaved.length > 0 || this.#isFinished)) {
+      const added = this.#unsaved;
+      this.#unsaved = [];
+      const phase = this.#isFinished ? "over" : "active";
+      await this.#work.amend((record) => next(record, kept(record.body, added), phase));
+    }
+    if (this.#work.isOver) this.#work.release();
+  }
+}
+
+/** The events with those that were added, within the limits. */
+function kept(
+  { first, events }: StreamBody,
+  added: readonly string[],
+): Pick<StreamBody, "first" | "events"> {
+  const all = [...events, ...added];
+  let length = 0;
+  let from = all.length;
+  while (from > 0 && all.length - from < mostEvents) {
+    length += (all[from - 1] as string).length;
+    if (length > longestEvents) break;
+    from--;
+  }
+  return { first: first + from, events: all.slice(from) };
+}

@@ -1,0 +1,155 @@
+import { base64 } from "./base64.ts";
+import { memberAt } from "./json-pointer.ts";
+import type { Id, TypedPaths } from "./message.ts";
+
+/** Bytes that travel beside a message, by the numbers of their parts, the first of which is 1. */
+export interface Attachments {
+  /** Opens a part. Throws if there is none with this number, or if it was opened and can be read only once. */
+  open(part: number): ReadableStream<Uint8Array>;
+  /** Nothing more of them will be read. */
+  discard(): void;
+  /** Most bytes of them that are held in memory. @default 10 MiB */
+  readonly maxBytes?: number | undefined;
+}
+
+/** Bytes beside the reply to a call. */
+export interface AttachedReply {
+  readonly id: Id | undefined;
+  readonly attached: readonly Attached[];
+  readonly attachments: Attachments;
+}
+
+/** What a message says about bytes: the number of the part that has them, or the bytes themselves as base64. */
+export interface Descriptor {
+  readonly part?: number;
+  readonly data?: string;
+  /** In bytes; missing for streams. */
+  readonly size?: number;
+  /** The media type of a Blob. */
+  readonly type?: string;
+  /** The name of a File. */
+  readonly name?: string;
+  /** When a File was changed, in milliseconds since the epoch. */
+  readonly lastModified?: number;
+}
+
+/** A descriptor of bytes that are in a part. */
+export interface Attached extends Descriptor {
+  readonly part: number;
+  /** How the receiver gets them. */
+  readonly kind: ByteKind;
+  readonly path: string;
+}
+
+/** The names of the types whose bytes may travel beside the message. */
+export type ByteKind = "bytes" | "blob" | "file" | "stream";
+
+const byteKinds: readonly ByteKind[] = ["bytes", "blob", "file", "stream"];
+
+export function isByteKind(name: string): name is ByteKind {
+  return (byteKinds as readonly string[]).includes(name);
+}
+
+/** Whether some of the paths lead to bytes that may be attached. */
+export function mayAttach(types: TypedPaths): boolean {
+  return byteKinds.some((kind) => types[kind] !== undefined);
+}
+
+/** The attached values in JSON, in the order of their parts. Throws a TypeError unless each part has one value. */
+export function attachedIn(json: unknown, types: TypedPaths): Attached[] {
+  const found: Attached[] = [];
+  for (const kind of byteKinds) {
+    const paths = Object.hasOwn(types, kind) ? types[kind] : undefined;
+    if (paths === undefined) continue;
+    if (!Array.isArray(paths)) throw new TypeError(`the type "${kind}" has no array of paths`);
+    for (const path of paths) {
+      const value = memberAt(json, path);
+      if (isDescriptor(value) && value.part !== undefined) {
+        found.push({ ...value, part: value.part, kind, path });
+      }
+    }
+  }
+  found.sort((a, b) => a.part - b.part);
+  if (found.every(({ part }, i) => part === i + 1)) return found;
+  throw new TypeError("the parts must have the numbers 1, 2, 3, … and one value each");
+}
+
+export function isDescriptor(value: unknown): value is Descriptor {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return false;
+  const { part, data, size, type, name, lastModified } = value as Record<string, unknown>;
+  return (
+    (part === undefined) !== (data === undefined) &&
+    (part === undefined || isCount(part)) &&
+    (data === undefined || typeof data === "string") &&
+    (size === undefined || isCount(size)) &&
+    (type === undefined || typeof type === "string") &&
+    (name === undefined || typeof name === "string") &&
+    (lastModified === undefined || typeof lastModified === "number")
+  );
+}
+
+function isCount(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= 0;
+}
+
+/** Reads all attached bytes into the JSON as base64, for wires that carry nothing but messages. */
+export async function inlined(
+  json: unknown,
+  types: TypedPaths,
+  attachments: Attachments,
+  maxBytes: number,
+  signal?: AbortSignal,
+): Promise<unknown> {
+  const copy = structuredClone(json);
+  let left = maxBytes;
+  try {
+    for (const { part, path } of attachedIn(json, types)) {
+      const bytes = await readAll(attachments.open(part), left, signal);
+      left -= bytes.length;
+      const descriptor = memberAt(copy, path) as { part?: number; data?: string };
+      delete descriptor.part;
+      descriptor.data = base64(bytes);
+    }
+  } finally {
+    attachments.discard();
+  }
+  return copy;
+}
+
+/** Most bytes of attachments that a receiver holds in memory, unless it has a limit of its own. */
+export const defaultMaxBytes = 10 * 1024 * 1024;
+
+/** Reads a stream to its end. Throws a RangeError if it is longer than the limit. */
+export async function readAll(
+  stream: ReadableStream<Uint8Array>,
+  maxBytes: number,
+  signal?: AbortSignal,
+): Promise<Uint8Array<ArrayBuffer>> {
+  const reader = stream.getReader();
+  const cancel = (): void => void reader.cancel().catch(() => {});
+  if (signal?.aborted) cancel();
+  signal?.addEventListener("abort", cancel, { once: true });
+  let bytes = new Uint8Array(0);
+  let length = 0;
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) {
+      signal?.removeEventListener("abort", cancel);
+      signal?.throwIfAborted();
+      return length === bytes.length ? bytes : bytes.slice(0, length);
+    }
+    const start = length;
+    length += value.length;
+    if (!(length <= maxBytes)) {
+      signal?.removeEventListener("abort", cancel);
+      cancel();
+      throw new RangeError(`there are more than ${maxBytes} bytes`);
+    }
+    if (length > bytes.length) {
+      const grown = new Uint8Array(start === 0 ? length : 2 * length);
+      grown.set(bytes);
+      bytes = grown;
+    }
+    bytes.set(value, start);
+  }
+}

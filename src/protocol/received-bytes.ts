@@ -1,0 +1,229 @@
+import {
+  type Attached,
+  type Attachments,
+  type ByteKind,
+  isDescriptor,
+  readAll,
+} from "./attachments.ts";
+import { fromBase64 } from "./base64.ts";
+import { callTooLarge, ErrorCode, RpcError } from "./errors.ts";
+import { streamOf } from "./sent-bytes.ts";
+
+/** How many attached values a call may have, and how long each may be. */
+export interface FileLimits {
+  readonly maxFiles: number;
+  readonly maxFileBytes: number;
+}
+
+/** The error of a message whose attached values exceed the limits, by what it says about them. */
+export function attachedFault(
+  attached: readonly Attached[],
+  { maxFiles, maxFileBytes }: FileLimits,
+): RpcError | undefined {
+  if (attached.length > maxFiles) return callTooLarge("maxFiles", maxFiles);
+  const isTooLong = attached.some(({ size = 0 }) => size > maxFileBytes);
+  return isTooLong ? callTooLarge("maxFileBytes", maxFileBytes) : undefined;
+}
+
+/** The bytes of a message that was received, and the values that its receiver makes of them. */
+export class ReceivedBytes {
+  readonly #attachments: Attachments | undefined;
+  readonly #maxBytes: number;
+  readonly #maxStreamBytes: number;
+  /** Those that were read as a whole, by the numbers of their parts. */
+  readonly #whole = new Map<number, Uint8Array<ArrayBuffer>>();
+
+  /** `maxBytes` is the length up to which a value is read, and `maxStreamBytes` that up to which a stream is. */
+  constructor(attachments: Attachments | undefined, maxBytes: number, maxStreamBytes = maxBytes) {
+    this.#attachments = attachments;
+    this.#maxBytes = maxBytes;
+    this.#maxStreamBytes = maxStreamBytes;
+  }
+
+  /** Reads all values of these kinds. Parts arrive one after the other, so none of another kind may come before. */
+  async collect(attached: readonly Attached[], kinds: ReadonlySet<ByteKind>): Promise<void> {
+    let isOver = false;
+    for (const { part, kind, size } of attached) {
+      if (!kinds.has(kind)) isOver = true;
+      else if (isOver) throw new TypeError("the parts of streams must come last");
+      else
+        this.#whole.set(
+          part,
+          await readAll(this.#open(part, size, this.#maxBytes), this.#maxBytes),
+        );
+    }
+  }
+
+  /** The value of a descriptor; throws if it has another form, or names a part that is missing. */
+  value(kind: ByteKind, json: unknown): unknown {
+    if (kind === "bytes" && typeof json === "string") return fromBase64(json);
+    if (!isDescriptor(json)) throw new TypeError("wrong form");
+    const { part, data, size, type = "", name = "", lastModified } = json;
+    const bytes = data === undefined ? this.#whole.get(part as number) : fromBase64(data);
+    if (bytes === undefined) {
+      const max = kind === "stream" ? this.#maxStreamBytes : this.#maxBytes;
+      const stream = this.#open(part as number, size, max);
+      if (kind === "stream") return stream;
+      if (kind === "bytes" || size === undefined) throw new TypeError("wrong form");
+      return kind === "blob"
+        ? new ArrivingBlob(stream, size, type)
+        : new ArrivingFile(stream, size, name, type, lastModified);
+    }
+    switch (kind) {
+      case "bytes":
+        return bytes;
+      case "stream":
+        return streamOf(bytes);
+      case "blob":
+        return new Blob([bytes], { type });
+      case "file":
+        return new File([bytes], name, {
+          type,
+          ...(lastModified !== undefined && { lastModified }),
+        });
+    }
+  }
+
+  #open(part: number, size: number | undefined, max: number): ReadableStream<Uint8Array> {
+    if (this.#attachments === undefined) throw new TypeError(`part ${part} is missing`);
+    return checked(this.#attachments.open(part), size, max);
+  }
+}
+
+/** Fails if there are more bytes than the limit, or not as many as the message said. */
+function checked(
+  stream: ReadableStream<Uint8Array>,
+  size: number | undefined,
+  maxBytes: number,
+): ReadableStream<Uint8Array> {
+  const reader = stream.getReader();
+  let length = 0;
+  const fail = (error: RpcError): never => {
+    reader.cancel().catch(() => {});
+    throw error;
+  };
+  return new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        const { done, value } = await reader.read();
+        length += value?.length ?? 0;
+        if (length > maxBytes) fail(callTooLarge("maxFileBytes", maxBytes));
+        if (size !== undefined && (done ? length < size : length > size)) {
+          const data = `the message announced ${size} bytes, and ${done ? length : "more"} arrived`;
+          fail(new RpcError(ErrorCode.InvalidParams, "Invalid params", data));
+        }
+        if (done) controller.close();
+        else controller.enqueue(value);
+      },
+      cancel: (reason) => reader.cancel(reason),
+    },
+    { highWaterMark: 0 },
+  );
+}
+
+const arriving =
+  "the bytes of this file arrive once: copy them to read them twice, or to slice them";
+
+/** The bytes of a Blob that still arrives. They can be read once. */
+class Arrival {
+  #stream: ReadableStream<Uint8Array> | undefined;
+  readonly #size: number;
+
+  constructor(stream: ReadableStream<Uint8Array>, size: number) {
+    this.#stream = stream;
+    this.#size = size;
+  }
+
+  take(): ReadableStream<Uint8Array<ArrayBuffer>> {
+    const stream = this.#stream;
+    if (stream === undefined) throw new TypeError(arriving);
+    this.#stream = undefined;
+    return stream as ReadableStream<Uint8Array<ArrayBuffer>>;
+  }
+
+  async bytes(): Promise<Uint8Array<ArrayBuffer>> {
+    return readAll(this.take(), this.#size);
+  }
+
+  async text(): Promise<string> {
+    return new TextDecoder().decode(await this.bytes());
+  }
+}
+
+/** A Blob whose bytes arrive while it is read; `size` and `type` are known before. */
+class ArrivingBlob extends Blob {
+  readonly #arrival: Arrival;
+  readonly #size: number;
+
+  constructor(stream: ReadableStream<Uint8Array>, size: number, type: string) {
+    super([], { type });
+    this.#arrival = new Arrival(stream, size);
+    this.#size = size;
+  }
+
+  override get size(): number {
+    return this.#size;
+  }
+
+  override stream(): ReadableStream<Uint8Array<ArrayBuffer>> {
+    return this.#arrival.take();
+  }
+
+  override bytes(): Promise<Uint8Array<ArrayBuffer>> {
+    return this.#arrival.bytes();
+  }
+
+  override async arrayBuffer(): Promise<ArrayBuffer> {
+    return (await this.#arrival.bytes()).buffer;
+  }
+
+  override text(): Promise<string> {
+    return this.#arrival.text();
+  }
+
+  override slice(): Blob {
+    throw new TypeError(arriving);
+  }
+}
+
+/** The same for a File. */
+class ArrivingFile extends File {
+  readonly #arrival: Arrival;
+  readonly #size: number;
+
+  constructor(
+    stream: ReadableStream<Uint8Array>,
+    size: number,
+    name: string,
+    type: string,
+    lastModified: number | undefined,
+  ) {
+    super([], name, { type, ...(lastModified !== undefined && { lastModified }) });
+    this.#arrival = new Arrival(stream, size);
+    this.#size = size;
+  }
+
+  override get size(): number {
+    return this.#size;
+  }
+
+  override stream(): ReadableStream<Uint8Array<ArrayBuffer>> {
+    return this.#arrival.take();
+  }
+
+  override bytes(): Promise<Uint8Array<ArrayBuffer>> {
+    return this.#arrival.bytes();
+  }
+
+  override async arrayBuffer(): Promise<ArrayBuffer> {
+    return (await this.#arrival.bytes()).buffer;
+  }
+
+  override text(): Promise<string> {
+    return this.#arrival.text();
+  }
+
+  override slice(): Blob {
+    throw new TypeError(arriving);
+  }
+}

@@ -1,0 +1,47 @@
+import { attachedIn, type ByteKind, mayAttach } from "../protocol/attachments.ts";
+import type { CallContext } from "../protocol/context.ts";
+import type { MethodLimits } from "../protocol/contract.ts";
+import { invalidParams, RpcError } from "../protocol/errors.ts";
+import { failure, type Params, type Reply, type TypedPaths } from "../protocol/message.ts";
+import { attachedFault, ReceivedBytes } from "../protocol/received-bytes.ts";
+
+/** What must have arrived before the handler runs; Blobs and streams arrive while it reads them. */
+const collected: ReadonlySet<ByteKind> = new Set(["bytes"]);
+
+/** Params with their rich values. Throws a TypeError if the types do not fit, and an RpcError if a limit is exceeded. */
+export function decodedParams(
+  params: Params | undefined,
+  types: TypedPaths,
+  { values, attachments, limits }: CallContext,
+  own: MethodLimits | undefined,
+): Params | undefined | Promise<Params | undefined> {
+  if (!mayAttach(types)) return values.decode(params, types) as Params | undefined;
+  const attached = attachedIn(params, types);
+  const { maxFiles = limits.maxFiles, maxFileBytes = limits.maxFileBytes } = own ?? {};
+  const fault = attachedFault(attached, { maxFiles, maxFileBytes });
+  if (fault !== undefined) throw fault;
+  const bytes = new ReceivedBytes(attachments, maxFileBytes);
+  const decode = (): Params | undefined =>
+    values.decode(params, types, bytes) as Params | undefined;
+  return attached.some(({ kind }) => collected.has(kind))
+    ? bytes.collect(attached, collected).then(decode)
+    : decode();
+}
+
+/** The limits of the methods that have their own. */
+export function limitsOf(
+  table: ReadonlyMap<string, { readonly definition: { readonly limits?: MethodLimits } }>,
+): ReadonlyMap<string, MethodLimits> {
+  const limits = new Map<string, MethodLimits>();
+  for (const [name, { definition }] of table) {
+    if (definition.limits !== undefined) limits.set(name, definition.limits);
+  }
+  return limits;
+}
+
+/** The reply to a call whose params could not be decoded. */
+export function refusedParams(thrown: unknown): Reply {
+  return failure(
+    thrown instanceof RpcError ? thrown : invalidParams((thrown as TypeError).message),
+  );
+}
