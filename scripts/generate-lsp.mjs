@@ -186,9 +186,10 @@ function capabilities(model) {
     );
     return [`  ${JSON.stringify(path)}: ${JSON.stringify(required)},\n`];
   });
-  /** @param {Message[]} among @param {"client" | "server"} side */
+  /** @param {Message[]} among @param {"client" | "server" | "registrationMethod"} side */
   const table = (among, side) =>
     among
+      .filter((each) => each[side] !== undefined)
       .map((each) => `  ${JSON.stringify(each.method)}: ${JSON.stringify(each[side])},\n`)
       .join("");
   return `/** Where \`ServerCapabilities\` says that a method is implemented. */
@@ -198,7 +199,10 @@ export const serverCapabilities: Readonly<Record<string, string>> = {\n${table(s
 export const clientCapabilities: Readonly<Record<string, string>> = {\n${table(client, "client")}};
 
 /** Server capabilities that cannot be \`true\` but are options, with the members that these need. */
-export const requiredOptions: Readonly<Record<string, readonly string[]>> = {\n${needed.join("")}};\n`;
+export const requiredOptions: Readonly<Record<string, readonly string[]>> = {\n${needed.join("")}};
+
+/** The names under which methods are registered that have no registration of their own. */
+export const registrationMethods: Readonly<Record<string, string>> = {\n${table(server, "registrationMethod")}};\n`;
 }
 
 /** @param {Model} model @param {any} type @returns {any[]} the types of a union */

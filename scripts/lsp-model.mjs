@@ -21,6 +21,7 @@ import { fileURLToPath, pathToFileURL } from "node:url";
  * @property {Type | undefined} registration options
  * @property {string | undefined} client path of the capability
  * @property {string | undefined} server path of the capability
+ * @property {string | undefined} registrationMethod the name in a registration, if it is another
  *
  * @typedef {object} Model
  * @property {string} version of the package
@@ -63,8 +64,14 @@ function declarationFiles(main) {
   return [types.replace(/\.js$/, ".d.ts"), ...own.sort().map((name) => join(folder, name))];
 }
 
-/** Two paths that the package gives only in part. @type {Record<string, Partial<Message>>} */
+const notebooks = { server: "notebookDocumentSync", client: "notebookDocument.synchronization" };
+
+/** Paths that the package leaves out or gives only in part. @type {Record<string, Partial<Message>>} */
 const fullPaths = {
+  "notebookDocument/didChange": notebooks,
+  "notebookDocument/didClose": notebooks,
+  "notebookDocument/didOpen": notebooks,
+  "notebookDocument/didSave": { ...notebooks, server: "notebookDocumentSync.save" },
   "textDocument/semanticTokens/full": { server: "semanticTokensProvider.full" },
   "workspace/codeLens/refresh": { client: "workspace.codeLens.refreshSupport" },
 };
@@ -82,6 +89,7 @@ function addWhatIsMissing({ types, messages }) {
     registration: undefined,
     client: undefined,
     server: undefined,
+    registrationMethod: undefined,
   };
   /** @type {[string, Message["direction"], Type][]} */
   const missing = [
@@ -179,6 +187,7 @@ class Declarations {
       registration: unlessVoid(given.at(-1)),
       client: value.capabilities?.client,
       server: value.capabilities?.server,
+      registrationMethod: value.registrationMethod,
     });
   }
 

@@ -4,7 +4,7 @@ import type { CallArguments } from "./call-arguments.ts";
 import { Configuration } from "./configuration.ts";
 import { Documents } from "./documents.ts";
 import { memberAt } from "./member-path.ts";
-import { clientCapabilities } from "./model/capabilities.ts";
+import { clientCapabilities, registrationMethods } from "./model/capabilities.ts";
 import type {
   ClientNotifications,
   ClientRequests,
@@ -88,8 +88,12 @@ export class ConnectedClient {
 
   /** Whether `register` works for a method. */
   canRegister(method: keyof Registrable): boolean {
-    const path = `${clientCapabilities[method]}.dynamicRegistration`;
-    return memberAt(this.capabilities, path) === true;
+    const names = clientCapabilities[method]?.split(".") ?? [];
+    // Methods such as `textDocument/didSave` are registered as a part of what is above them.
+    return names.some((_, depth) => {
+      const path = [...names.slice(0, depth + 1), "dynamicRegistration"].join(".");
+      return memberAt(this.capabilities, path) === true;
+    });
   }
 
   /** Offers a method while the server runs, such as one that the user turned on. */
@@ -97,14 +101,17 @@ export class ConnectedClient {
     method: Method,
     registerOptions: RegistrationOf<Method>,
   ): Promise<RegisteredCapability> {
-    const id = `callwire-${++this.#registrations}`;
+    const registration = {
+      id: `callwire-${++this.#registrations}`,
+      method: registrationMethods[method] ?? method,
+    };
     await this.request("client/registerCapability", {
-      registrations: [{ id, method, registerOptions }],
+      registrations: [{ ...registration, registerOptions }],
     });
     return {
       unregister: async () => {
         // The protocol has this spelling.
-        await this.request("client/unregisterCapability", { unregisterations: [{ id, method }] });
+        await this.request("client/unregisterCapability", { unregisterations: [registration] });
       },
     };
   }

@@ -10,7 +10,7 @@ import {
 } from "../protocol/message.ts";
 import { ConnectedClient } from "./connected-client.ts";
 import type { LspServerHandlers } from "./handlers.ts";
-import { applyInitialize, lifecycleError } from "./lifecycle.ts";
+import { applyInitialize, initializeParams, lifecycleError } from "./lifecycle.ts";
 import { LspCall } from "./lsp-call.ts";
 import type { ServerNotifications } from "./model/messages.ts";
 import type {
@@ -87,7 +87,7 @@ export class Dispatcher {
       ];
     };
     return [
-      ["initialize", (params, call) => this.#initialize(params, call)],
+      ["initialize", (params, call) => this.#initialize(initializeParams(params), call)],
       [
         "initialized",
         (params, call) => {

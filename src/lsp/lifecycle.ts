@@ -1,5 +1,6 @@
-import { ErrorCode } from "../protocol/errors.ts";
+import { ErrorCode, invalidParams } from "../protocol/errors.ts";
 import type { ErrorObject } from "../protocol/message.ts";
+import { isRecord } from "../protocol/record.ts";
 import type { ConnectedClient } from "./connected-client.ts";
 import { LspErrorCode } from "./errors.ts";
 import type { InitializeParams } from "./model/structures.ts";
@@ -29,6 +30,17 @@ export function lifecycleError(
   return state === "initializing" ? notInitialized : isShutDown;
 }
 
+/** The params of `initialize` as handlers may rely on them; a client that sends no capabilities has none. */
+export function initializeParams(received: unknown): InitializeParams {
+  if (!isRecord(received)) throw invalidParams("the params must be an object");
+  const { capabilities } = received;
+  if (isRecord(capabilities)) return received as unknown as InitializeParams;
+  if (capabilities !== undefined && capabilities !== null) {
+    throw invalidParams("/capabilities must be an object");
+  }
+  return { ...(received as unknown as InitializeParams), capabilities: {} };
+}
+
 /** Stores the client's params of `initialize`, and agrees on the encoding of positions. */
 export function applyInitialize(
   client: ConnectedClient,
@@ -37,7 +49,7 @@ export function applyInitialize(
 ): void {
   client.params = params;
   client.trace = params.trace ?? "off";
-  const supported = params.capabilities?.general?.positionEncodings ?? ["utf-16"];
-  const agreed = preferred.find((kind) => supported.includes(kind)) ?? "utf-16";
-  client.encoding = positionEncodings[agreed] ?? client.encoding;
+  const supported: unknown = params.capabilities.general?.positionEncodings;
+  const agreed = Array.isArray(supported) && preferred.find((kind) => supported.includes(kind));
+  client.encoding = positionEncodings[agreed || "utf-16"] ?? client.encoding;
 }

@@ -15,9 +15,10 @@ import { joinedResult } from "./partial-results.ts";
 /** What a progress report says: that work begins, how far it is, or that it ends. */
 export type WorkDoneProgress = WorkDoneProgressBegin | WorkDoneProgressReport | WorkDoneProgressEnd;
 
+/** Some clients send null where the protocol leaves a token out. */
 interface Tokens {
-  readonly workDoneToken?: ProgressToken;
-  readonly partialResultToken?: ProgressToken;
+  readonly workDoneToken?: ProgressToken | null;
+  readonly partialResultToken?: ProgressToken | null;
 }
 
 /** What the handler of a language server knows about a request or notification besides its params. */
@@ -67,7 +68,7 @@ export class LspCall<Partial = never> {
   /** Reports progress, if the client asked for it. */
   progress(value: WorkDoneProgress): void {
     const { workDoneToken: token } = this.#tokens;
-    if (token !== undefined) this.peer.notify("$/progress", { token, value });
+    if (isToken(token)) this.peer.notify("$/progress", { token, value });
   }
 
   /**
@@ -76,12 +77,16 @@ export class LspCall<Partial = never> {
    */
   partial(part: Partial): void {
     const { partialResultToken: token } = this.#tokens;
-    if (token === undefined) this.#held = joinedResult(this.#held, part);
-    else this.peer.notify("$/progress", { token, value: part });
+    if (isToken(token)) this.peer.notify("$/progress", { token, value: part });
+    else this.#held = joinedResult(this.#held, part);
   }
 
   /** The whole result, of which `rest` is what the handler returned. Internal. */
   result(rest: unknown): unknown {
     return (this.#held === undefined ? rest : joinedResult(this.#held, rest)) ?? null;
   }
+}
+
+function isToken(token: ProgressToken | null | undefined): token is ProgressToken {
+  return token !== undefined && token !== null;
 }

@@ -16,7 +16,7 @@ import { memberAt } from "./member-path.ts";
 import { serverCapabilities } from "./model/capabilities.ts";
 import type { ServerNotifications, ServerRequests } from "./model/messages.ts";
 import type { InitializeParams, InitializeResult } from "./model/structures.ts";
-import { joined, supportedCapabilities } from "./offered-capabilities.ts";
+import { isOfferedBy, joined, supportedCapabilities } from "./offered-capabilities.ts";
 import { RequestEvents } from "./request-events.ts";
 
 /** How long a server may take to answer `shutdown` before the connection is closed without it. */
@@ -68,7 +68,7 @@ export class LspClient implements AsyncDisposable {
   offers(method: keyof ServerRequests | keyof ServerNotifications): boolean {
     const path = serverCapabilities[method];
     if (path !== undefined && memberAt(this.server.capabilities, path)) return true;
-    return [...this.#own.registrations.values()].some((each) => each.method === method);
+    return [...this.#own.registrations.values()].some((each) => isOfferedBy(each, method));
   }
 
   /** Sends a request, typed by its method. */

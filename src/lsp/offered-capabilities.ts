@@ -1,8 +1,13 @@
 import { isRecord } from "../protocol/record.ts";
 import { type Members, memberAt } from "./member-path.ts";
-import { clientCapabilities, requiredOptions, serverCapabilities } from "./model/capabilities.ts";
+import {
+  clientCapabilities,
+  registrationMethods,
+  requiredOptions,
+  serverCapabilities,
+} from "./model/capabilities.ts";
 import { TextDocumentSyncKind } from "./model/enumerations.ts";
-import type { ServerCapabilities } from "./model/structures.ts";
+import type { Registration, ServerCapabilities } from "./model/structures.ts";
 
 /** Options that must be there and can be known, by path. */
 const knownOptions: Readonly<Record<string, Members>> = {
@@ -50,6 +55,14 @@ export function mustBeComplete(capabilities: ServerCapabilities, methods: readon
       throw new TypeError(`"${method}" needs the option capabilities.${provider}.${name}`);
     }
   }
+}
+
+/** Whether a registration includes a method, also as an option: `resolveProvider` includes `completionItem/resolve`. */
+export function isOfferedBy({ method, registerOptions }: Registration, wanted: string): boolean {
+  if (method === wanted) return true;
+  const [provider = "", ...option] = (serverCapabilities[wanted] ?? "").split(".");
+  const isPart = method === registrationMethods[wanted] || serverCapabilities[method] === provider;
+  return isPart && (option.length === 0 || Boolean(memberAt(registerOptions, option.join("."))));
 }
 
 /** `a` with the members of `b`, which win. */

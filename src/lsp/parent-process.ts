@@ -25,7 +25,7 @@ function isRunning(processId: number): boolean {
     process.kill(processId, 0);
     return true;
   } catch (error) {
-    // It exists, but belongs to another user.
-    return (error as NodeJS.ErrnoException).code === "EPERM";
+    // Anything else does not show that it ended: it belongs to another user, or is not an id.
+    return (error as NodeJS.ErrnoException).code !== "ESRCH";
   }
 }

@@ -227,7 +227,30 @@ function readParams(text: string, start: number): Params | undefined {
       if (second !== undefined && closesAt(text, end)) return [first, second];
     }
   }
-  return readFlat(text, start) ?? (readValue(text, start) as Params | undefined);
+  return (
+    readLastNested(text, start) ??
+    readFlat(text, start) ??
+    (readValue(text, start) as Params | undefined)
+  );
+}
+
+/**
+ * Params with objects or arrays in them that end the message, which is likely if it ends with three brackets: an id has
+ * none. JSON.parse then finds their end itself, in half the time of a scan, and refuses what is not one value.
+ */
+function readLastNested(text: string, start: number): Params | undefined {
+  const last = text.length - 1;
+  if (text.charCodeAt(last) !== closeBrace) return undefined;
+  if (!isClosing(text.charCodeAt(last - 1)) || !isClosing(text.charCodeAt(last - 2))) {
+    return undefined;
+  }
+  const params = parsedBetween(text, start, last);
+  if (params !== undefined) end = last;
+  return params;
+}
+
+function isClosing(code: number): boolean {
+  return code === closeBrace || code === closeBracket;
 }
 
 /** An object of integers and short strings, which takes a third of the time of JSON.parse. */

@@ -6,6 +6,9 @@ import { validateParams } from "callwire/lsp/validation";
 import { serveSocket } from "callwire/tcp";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { ProtocolConnection } from "vscode-languageserver-protocol/node";
+import { clientParams, serverParams } from "../../src/lsp/model/shapes.ts";
+import type { Shape } from "../../src/lsp/shape.ts";
+import { randomFrom, sample } from "../lsp/samples.ts";
 import { describeWith } from "../services.ts";
 
 const uri = "file:///a.txt";
@@ -20,11 +23,14 @@ describeWith(["npm peers"], "vscode-languageserver-protocol 3.18", () => {
     vscode = await import("vscode-languageserver-protocol/node");
   });
 
-  const connectionOver = (socket: Socket): ProtocolConnection =>
-    vscode.createProtocolConnection(
+  const connectionOver = (socket: Socket): ProtocolConnection => {
+    // The package writes the header and the content apart, which TCP would delay.
+    socket.setNoDelay(true);
+    return vscode.createProtocolConnection(
       new vscode.StreamMessageReader(socket),
       new vscode.StreamMessageWriter(socket),
     );
+  };
 
   // One connection, from before it initializes until it shuts down.
   describe("as a client of our server", { shuffle: false }, () => {
@@ -222,5 +228,141 @@ describeWith(["npm peers"], "vscode-languageserver-protocol 3.18", () => {
     listener.close();
     await once(listener, "close");
     expect(log).toEqual(["configuration: true", "initialized", "shutdown", "exit"]);
+  });
+
+  describe("every message", () => {
+    /** What the other side got; in the order in which it was sent. */
+    const received: [method: string, params: unknown][] = [];
+    const random = randomFrom(3);
+    /** The library handles these, and the tests above have them. */
+    const lifecycle = ["initialize", "initialized", "shutdown", "exit", "$/progress"];
+    const samplesOf = (shapesOf: Readonly<Record<string, Shape>>) =>
+      Object.entries(shapesOf)
+        .filter(([method]) => !lifecycle.includes(method) && method !== "$/cancelRequest")
+        .map(([method, shape]): [string, unknown] => [
+          method,
+          // The model allows any value, but JSON-RPC has arrays and objects only.
+          method === "telemetry/event" ? { a: 1 } : sample(shape, random),
+        ]);
+    const toServer = samplesOf(serverParams);
+    const toClient = samplesOf(clientParams);
+
+    /** Handlers that only note what they get. */
+    const notes = (messages: readonly [string, unknown][]) =>
+      Object.fromEntries(
+        messages.map(([method]) => [
+          method,
+          (params: unknown) => {
+            received.push([method, params]);
+            return null;
+          },
+        ]),
+      );
+    const note = (connection: ProtocolConnection): void => {
+      for (const [method, handler] of Object.entries(notes([...toServer, ...toClient]))) {
+        // The last argument is a cancellation token.
+        const onRequest = (...args: unknown[]) => handler(args.at(-2));
+        if (isRequest(method)) connection.onRequest(method, onRequest);
+        else connection.onNotification(method, (params) => void handler(params));
+      }
+    };
+    /** The types of the package say which messages are requests, and how their params are written. */
+    const typeOf = (method: string) =>
+      Object.values(vscode as unknown as Record<string, { type?: { method?: string } }>).find(
+        (each) => each?.type?.method === method,
+      )?.type;
+    const isRequest = (method: string): boolean =>
+      (typeOf(method)?.constructor.name ?? "").startsWith("ProtocolRequestType");
+    const sendAll = async (
+      connection: {
+        sendRequest(type: never, ...params: unknown[]): Promise<unknown>;
+        sendNotification(type: never, ...params: unknown[]): Promise<void>;
+      },
+      messages: readonly [string, unknown][],
+    ): Promise<void> => {
+      for (const [method, params] of messages) {
+        const args = params === undefined ? [] : [params];
+        const type = (typeOf(method) ?? method) as never;
+        if (isRequest(method)) await connection.sendRequest(type, ...args);
+        else await connection.sendNotification(type, ...args);
+      }
+    };
+    const callAll = async (
+      calls: {
+        request(method: never, params: never): Promise<unknown>;
+        notify(method: never, params: never): boolean;
+      },
+      messages: readonly [string, unknown][],
+    ): Promise<void> => {
+      for (const [method, params] of messages) {
+        if (isRequest(method)) await calls.request(method as never, params as never);
+        else calls.notify(method as never, params as never);
+      }
+    };
+    /** Without what the library handles itself. */
+    const handled = ["registerCapability", "unregisterCapability", "workDoneProgress/create"];
+    const isForHandlers = ([method]: readonly [string, unknown]): boolean =>
+      !handled.some((part) => method.includes(part));
+
+    test("passes between their client and our server", async () => {
+      received.length = 0;
+      const server = lspServer(
+        { ...notes(toServer), initialize: () => {} },
+        {
+          log: silentLog,
+          use: [validateParams("server")],
+          methods: {
+            "test/all": (_, { client }) => callAll(client, toClient),
+            "test/last": () => null,
+          },
+        },
+      );
+      const { port } = await serveSocket(server, { port: 0, framing: "content-length" });
+      const client = connectionOver(connect(port as number, "127.0.0.1"));
+      note(client);
+      client.listen();
+      await client.sendRequest(vscode.InitializeRequest.type, {
+        processId: null,
+        rootUri: null,
+        capabilities: { textDocument: { diagnostic: {} } },
+      });
+      await sendAll(client, toServer);
+      await client.sendRequest("test/last");
+      expect(received).toEqual(toServer.filter(isForHandlers));
+      received.length = 0;
+      await client.sendRequest("test/all");
+      expect(received).toEqual(toClient);
+      client.dispose();
+      await server.close();
+    });
+
+    test("passes between our client and their server", async () => {
+      let theirs: ProtocolConnection | undefined;
+      const listener = createServer((socket) => {
+        theirs = connectionOver(socket);
+        note(theirs);
+        theirs.onRequest(vscode.InitializeRequest.type, () => ({ capabilities: {} }));
+        theirs.onRequest(vscode.ShutdownRequest.type, () => {});
+        theirs.listen();
+      });
+      await once(listener.listen(0, "127.0.0.1"), "listening");
+      const { port } = listener.address() as { port: number };
+      const client = await lspClient(lspSocketLink({ port }), notes(toClient), {
+        use: [validateParams("client")],
+        log: silentLog,
+      });
+      // An answer to a request shows that what was sent before it has arrived.
+      await client.request("workspace/symbol", { query: "" });
+      received.length = 0;
+      await callAll(client, toServer);
+      await client.request("workspace/symbol", { query: "" });
+      expect(received.slice(0, -1)).toEqual(toServer);
+      received.length = 0;
+      await sendAll(theirs as ProtocolConnection, toClient);
+      await (theirs as ProtocolConnection).sendRequest("test/last").catch(() => {});
+      expect(received).toEqual(toClient.filter(isForHandlers));
+      await client.close();
+      listener.close();
+    });
   });
 });

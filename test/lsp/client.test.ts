@@ -108,6 +108,43 @@ describe("a client", () => {
     expect(client.offers("textDocument/formatting")).toBe(false);
   });
 
+  test("knows what a registration includes", async () => {
+    const client = await connect({
+      "textDocument/hover": async (_, { client }) => {
+        const documentSelector = [{ language: "tally" }];
+        await client.register("textDocument/completion", {
+          documentSelector,
+          resolveProvider: true,
+        });
+        await client.register("textDocument/codeLens", { documentSelector });
+        await client.register("textDocument/documentColor", { documentSelector });
+        await client.register("textDocument/semanticTokens/full", {
+          documentSelector,
+          legend: { tokenTypes: [], tokenModifiers: [] },
+          full: { delta: false },
+          range: true,
+        });
+        return null;
+      },
+    });
+    await client.request("textDocument/hover", at(0, 0));
+    const methods = [
+      "completionItem/resolve",
+      "codeLens/resolve",
+      "textDocument/colorPresentation",
+      "textDocument/semanticTokens/full",
+      "textDocument/semanticTokens/full/delta",
+      "textDocument/semanticTokens/range",
+      "textDocument/formatting",
+    ] as const;
+    expect(methods.filter((method) => client.offers(method))).toEqual([
+      "completionItem/resolve",
+      "textDocument/colorPresentation",
+      "textDocument/semanticTokens/full",
+      "textDocument/semanticTokens/range",
+    ]);
+  });
+
   test("reads partial results and progress as they come", async () => {
     const client = await connect({
       "textDocument/references": async (_, call) => {

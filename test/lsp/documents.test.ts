@@ -1,6 +1,7 @@
 import { TextDocument, type TextDocumentContentChangeEvent } from "callwire/lsp";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { positionEncodings } from "../../src/lsp/position-encoding.ts";
 
 const uri = "file:///a";
 const documentOf = (text: string) =>
@@ -45,6 +46,28 @@ describe("positions", () => {
         const isWithin = text[at - 1] === "\r" && text[at] === "\n";
         expect(document.offsetAt(document.positionAt(at))).toBe(isWithin ? at - 1 : at);
       }),
+    );
+  });
+
+  test.each([
+    ["utf-8", (text: string) => new TextEncoder().encode(text).length],
+    ["utf-32", (text: string) => Array.from(text).length],
+  ])("are counted in %s", (name, unitsOf) => {
+    fc.assert(
+      fc.property(texts, fc.nat(40), (text, offset) => {
+        const item = { uri, languageId: "plain", version: 1, text };
+        const document = new TextDocument(item, positionEncodings[name]);
+        const position = document.positionAt(offset);
+        // The text of the line up to the offset, without the first half of a surrogate pair.
+        const { line, character } = documentOf(text).positionAt(offset);
+        const whole = documentOf(text).lineAt(line);
+        const isSplit = (whole.codePointAt(character - 1) ?? 0) > 0xffff;
+        const before = whole.slice(0, isSplit ? character - 1 : character);
+        expect(position).toEqual({ line, character: unitsOf(before) });
+        const start = documentOf(text).offsetAt({ line, character: 0 });
+        expect(document.offsetAt(position)).toBe(start + before.length);
+      }),
+      { numRuns: 500 },
     );
   });
 

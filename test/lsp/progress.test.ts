@@ -41,13 +41,16 @@ describe("a request", () => {
     ]);
   });
 
-  test("answers with the whole result if the client does not ask", async () => {
-    const editor = new RawEditor(handlers);
-    await editor.initialize();
-    const { result } = await editor.request(references, params);
-    expect(result).toEqual([location("a"), location("b"), location("c")]);
-    expect(editor.received).toEqual([]);
-  });
+  test.each([{}, { workDoneToken: null, partialResultToken: null }])(
+    "answers with the whole result if the client asks with %j",
+    async (tokens) => {
+      const editor = new RawEditor(handlers);
+      await editor.initialize();
+      const { result } = await editor.request(references, { ...params, ...tokens });
+      expect(result).toEqual([location("a"), location("b"), location("c")]);
+      expect(editor.received).toEqual([]);
+    },
+  );
 
   test("joins parts with a list, with nothing and with tokens", async () => {
     const editor = new RawEditor(
@@ -162,6 +165,68 @@ describe("registration", () => {
     });
     editor.send({ id: unregister.id as number, result: null });
     await editor.nextOf("window/logMessage");
+  });
+});
+
+describe("a method without a registration of its own", () => {
+  test.each([
+    ["textDocument/semanticTokens/full", "textDocument/semanticTokens"],
+    ["notebookDocument/didOpen", "notebookDocument/sync"],
+  ] as const)("%s is registered as %s", async (method, name) => {
+    const editor = new RawEditor({
+      initialized: async (_, { client }) => {
+        const registered = await client.register(method, {} as never);
+        await registered.unregister();
+      },
+    });
+    await editor.initialize();
+    const register = await editor.nextOf("client/registerCapability");
+    expect(register.params).toMatchObject({ registrations: [{ method: name }] });
+    editor.send({ id: register.id as number, result: null });
+    const unregister = await editor.nextOf("client/unregisterCapability");
+    expect(unregister.params).toMatchObject({ unregisterations: [{ method: name }] });
+  });
+
+  test("can be registered if what is above it can", async () => {
+    const dynamicRegistration = true;
+    const editor = new RawEditor({
+      [references]: (_, { client }) => {
+        const methods = [
+          "textDocument/didSave",
+          "textDocument/semanticTokens/full/delta",
+          "workspace/didCreateFiles",
+          "notebookDocument/didOpen",
+          "textDocument/hover",
+          "$/setTrace",
+        ] as const;
+        const found = methods.filter((method) => client.canRegister(method));
+        return found.map(location);
+      },
+    });
+    await editor.initialize({
+      capabilities: {
+        textDocument: {
+          synchronization: { dynamicRegistration, didSave: true },
+          semanticTokens: {
+            dynamicRegistration,
+            requests: { full: { delta: true } },
+            tokenTypes: [],
+            tokenModifiers: [],
+            formats: [],
+          },
+          hover: {},
+        },
+        workspace: { fileOperations: { dynamicRegistration, didCreate: true } },
+        notebookDocument: { synchronization: { dynamicRegistration } },
+      },
+    });
+    const { result } = await editor.request(references, params);
+    expect((result as { uri: string }[]).map(({ uri }) => uri)).toEqual([
+      "textDocument/didSave",
+      "textDocument/semanticTokens/full/delta",
+      "workspace/didCreateFiles",
+      "notebookDocument/didOpen",
+    ]);
   });
 });
 

@@ -50,6 +50,43 @@ describe("the lifecycle", () => {
     expect(attempts).toBe(2);
   });
 
+  test.each([[undefined], [null], [[]], [{ capabilities: "all" }]])(
+    "initialize with %j fails with -32602 and may be repeated",
+    async (params) => {
+      const editor = new RawEditor(handlers);
+      expect((await editor.request("initialize", params)).error?.code).toBe(-32602);
+      expect((await editor.initialize()).result).toBeDefined();
+    },
+  );
+
+  test("a client without capabilities has none", async () => {
+    const editor = new RawEditor({
+      "textDocument/diagnostic": () => ({ kind: "full", items: [] }),
+      initialize: ({ capabilities }) => ({ serverInfo: { name: JSON.stringify(capabilities) } }),
+    });
+    const { result } = await editor.request("initialize", { processId: null, rootUri: null });
+    expect(result).toMatchObject({ serverInfo: { name: "{}" } });
+    editor.open("text");
+    expect((await editor.nextOf("textDocument/publishDiagnostics")).params).toMatchObject({
+      diagnostics: [],
+    });
+  });
+
+  test.each([
+    [LspErrorCode.ContentModified, undefined],
+    [LspErrorCode.ServerCancelled, { retriggerRequest: true }],
+    [LspErrorCode.RequestFailed, undefined],
+  ])("a handler fails with %i and its data", async (code, data) => {
+    const editor = new RawEditor({
+      [hover]: () => {
+        throw new RpcError(code, "No", data);
+      },
+    });
+    await editor.initialize();
+    const { error } = await editor.request(hover, at(0, 0));
+    expect(error).toEqual({ code, message: "No", ...(data !== undefined && { data }) });
+  });
+
   test("requests after shutdown fail with -32600, and exit closes the connection", async () => {
     let released = 0;
     const editor = new RawEditor({
@@ -170,6 +207,20 @@ describe("capabilities", () => {
         full: { delta: true },
         legend: { tokenTypes: [], tokenModifiers: [] },
       },
+    });
+  });
+
+  test("of notebooks are derived too", () => {
+    const handlers = {
+      "notebookDocument/didOpen": () => {},
+      "notebookDocument/didSave": () => {},
+    } as const;
+    expect(() => lspServer(handlers)).toThrow("capabilities.notebookDocumentSync.notebookSelector");
+    const notebookSelector = [{ notebook: "tally" }];
+    const own = { capabilities: { notebookDocumentSync: { notebookSelector } } };
+    expect(lspServer(handlers, own).capabilities.notebookDocumentSync).toEqual({
+      notebookSelector,
+      save: true,
     });
   });
 

@@ -17,6 +17,7 @@ import {
   serveLsp,
 } from "callwire/lsp";
 import { FakeClock } from "callwire/testing";
+import { build as bundle } from "esbuild";
 import { beforeAll, describe, expect, test } from "vitest";
 import { build } from "../cli/process.ts";
 import { root } from "../entries.ts";
@@ -105,21 +106,43 @@ describe("the process of a server", () => {
     listener.close();
   });
 
-  test("stays while the process of the editor lives", async () => {
+  test.each([
+    process.pid,
+    // Not an id, so nothing is known about it.
+    1.5,
+  ])("stays while the process %d of the editor may live", async (processId) => {
     const clock = new FakeClock();
     const listener = createServer();
     await once(listener.listen(0, "127.0.0.1"), "listening");
     const { port } = listener.address() as { port: number };
+    const accepted = once(listener, "connection");
     const connection = await serveLsp(lspServer({}), {
-      args: [`--socket=${port}`, `--clientProcessId=${process.pid}`],
+      args: [`--socket=${port}`],
       exit: () => {},
       clock,
     });
+    const [editor] = await accepted;
+    const channel = channelOver(editor as Socket);
+    await lspClient(lspChannelLink(channel), {}, { initialize: { processId } });
     for (let i = 0; i < 5; i++) clock.advance(3_000);
     expect(connection.isOpen).toBe(true);
     await connection.close();
     listener.close();
   });
+});
+
+test("a bundled server loads TLS only if it is used, so that it starts at once", async () => {
+  const { outputFiles } = await bundle({
+    entryPoints: [program],
+    bundle: true,
+    platform: "node",
+    format: "esm",
+    write: false,
+  });
+  const text = outputFiles[0]?.text ?? "";
+  const loaded = Array.from(text.matchAll(/^import .* from "(node:.*)";$/gm), ([, name]) => name);
+  expect(loaded).toEqual(["node:net"]);
+  expect(text).toContain('import("node:tls")');
 });
 
 async function hoverOver(link: LspLink): Promise<unknown> {
@@ -134,7 +157,14 @@ async function hoverWhenConnected(listener: Server, flag: string): Promise<unkno
   const child = spawn(process.execPath, [program, flag], { stdio: "inherit" });
   const exited = once(child, "exit");
   const [socket] = (await accepted) as [Socket];
-  const channel = new StreamChannel(
+  const contents = await hoverOver(lspChannelLink(channelOver(socket)));
+  listener.close();
+  expect(await exited).toEqual([0, null]);
+  return contents;
+}
+
+function channelOver(socket: Socket): StreamChannel {
+  return new StreamChannel(
     {
       write: (data) => void socket.write(data),
       bufferedBytes: 0,
@@ -149,10 +179,6 @@ async function hoverWhenConnected(listener: Server, flag: string): Promise<unkno
     },
     { framing: contentLengthFraming, maxMessageBytes: 1_000_000 },
   );
-  const contents = await hoverOver(lspChannelLink(channel));
-  listener.close();
-  expect(await exited).toEqual([0, null]);
-  return contents;
 }
 
 /** The server on standard streams, and a peer that sends raw messages. */

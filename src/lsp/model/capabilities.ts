@@ -8,6 +8,10 @@ export const serverCapabilities: Readonly<Record<string, string>> = {
   "completionItem/resolve": "completionProvider.resolveProvider",
   "documentLink/resolve": "documentLinkProvider.resolveProvider",
   "inlayHint/resolve": "inlayHintProvider.resolveProvider",
+  "notebookDocument/didChange": "notebookDocumentSync",
+  "notebookDocument/didClose": "notebookDocumentSync",
+  "notebookDocument/didOpen": "notebookDocumentSync",
+  "notebookDocument/didSave": "notebookDocumentSync.save",
   "textDocument/codeAction": "codeActionProvider",
   "textDocument/codeLens": "codeLensProvider",
   "textDocument/colorPresentation": "colorProvider",
@@ -71,6 +75,10 @@ export const clientCapabilities: Readonly<Record<string, string>> = {
   "completionItem/resolve": "textDocument.completion.completionItem.resolveSupport",
   "documentLink/resolve": "textDocument.documentLink",
   "inlayHint/resolve": "textDocument.inlayHint.resolveSupport",
+  "notebookDocument/didChange": "notebookDocument.synchronization",
+  "notebookDocument/didClose": "notebookDocument.synchronization",
+  "notebookDocument/didOpen": "notebookDocument.synchronization",
+  "notebookDocument/didSave": "notebookDocument.synchronization",
   "textDocument/codeAction": "textDocument.codeAction",
   "textDocument/codeLens": "textDocument.codeLens",
   "textDocument/colorPresentation": "textDocument.colorProvider",
@@ -148,6 +156,7 @@ export const requiredOptions: Readonly<Record<string, readonly string[]>> = {
   "documentLinkProvider": [],
   "documentOnTypeFormattingProvider": ["firstTriggerCharacter"],
   "executeCommandProvider": ["commands"],
+  "notebookDocumentSync": ["notebookSelector"],
   "semanticTokensProvider": ["legend"],
   "signatureHelpProvider": [],
   "textDocumentSync": [],
@@ -158,4 +167,15 @@ export const requiredOptions: Readonly<Record<string, readonly string[]>> = {
   "workspace.fileOperations.willDelete": ["filters"],
   "workspace.fileOperations.willRename": ["filters"],
   "workspace.textDocumentContent": ["schemes"],
+};
+
+/** The names under which methods are registered that have no registration of their own. */
+export const registrationMethods: Readonly<Record<string, string>> = {
+  "notebookDocument/didChange": "notebookDocument/sync",
+  "notebookDocument/didClose": "notebookDocument/sync",
+  "notebookDocument/didOpen": "notebookDocument/sync",
+  "notebookDocument/didSave": "notebookDocument/sync",
+  "textDocument/semanticTokens/full": "textDocument/semanticTokens",
+  "textDocument/semanticTokens/full/delta": "textDocument/semanticTokens",
+  "textDocument/semanticTokens/range": "textDocument/semanticTokens",
 };

@@ -1,5 +1,5 @@
 import { connect, type Socket } from "node:net";
-import { connect as connectTls, type ConnectionOptions as TlsOptions } from "node:tls";
+import type { ConnectionOptions as TlsOptions } from "node:tls";
 import { Connection } from "../../connection/connection.ts";
 import { type ConnectingOptions, maxIncomingBytes } from "../../connection/connection-options.ts";
 import type { HeartbeatOptions } from "../../connection/heartbeat.ts";
@@ -74,7 +74,7 @@ export function mustHaveOneTarget({ path, port }: Pick<ConnectOptions, "path" | 
   }
 }
 
-function connected(options: ConnectOptions): Promise<Socket> {
+async function connected(options: ConnectOptions): Promise<Socket> {
   const {
     path,
     host = "127.0.0.1",
@@ -86,11 +86,13 @@ function connected(options: ConnectOptions): Promise<Socket> {
   const where = path === undefined ? { host, port: port as number } : { path };
   const name =
     path ?? `${tls ? "tls" : "tcp"}://${host.includes(":") ? `[${host}]` : host}:${port}`;
+  // Loading it takes as long as the rest of a small program, such as a language server.
+  const secure = tls ? await import("node:tls") : undefined;
   return new Promise((resolve, reject) => {
     signal?.throwIfAborted();
-    const socket = tls
-      ? connectTls({ minVersion: "TLSv1.2", ...where, ...(tls === true ? {} : tls) })
-      : connect(where);
+    const socket =
+      secure?.connect({ minVersion: "TLSv1.2", ...where, ...(tls === true ? {} : tls) }) ??
+      connect(where);
     const settle = (): void => {
       timer.cancel();
       signal?.removeEventListener("abort", abort);
