@@ -6,8 +6,8 @@ export interface OpenedLink extends Link {
   readonly over?: Promise<unknown>;
 }
 
-/** A link that opens on first use, and again after it failed or is over. */
-export function lazyLink(open: () => Promise<OpenedLink>): Link {
+/** A link that opens on first use, and again after it failed or is over. `carriesBytes` says what it will do then. */
+export function lazyLink(open: () => Promise<OpenedLink>, carriesBytes = false): Link {
   let ready: Link | undefined;
   let opening: Promise<Link> | undefined;
   let closed = false;
@@ -61,6 +61,7 @@ export function lazyLink(open: () => Promise<OpenedLink>): Link {
     return calls.map(({ reply }) => reply);
   };
   return {
+    carriesBytes,
     send(request, outgoing) {
       if (ready !== undefined) return ready.send(request, outgoing);
       const alone = (link: Link) => [link.send(request, outgoing)];

@@ -284,10 +284,14 @@ async function withBytesInside(
   { signal }: Context,
 ): Promise<Request> {
   const { params, types = {} } = request;
-  return {
-    ...request,
-    params: (await inlined(params, types, attachments, maxBytes, signal)) as Params,
-  };
+  try {
+    return {
+      ...request,
+      params: (await inlined(params, types, attachments, maxBytes, signal)) as Params,
+    };
+  } catch (error) {
+    throw error instanceof RangeError ? new Settled(tooLong) : error;
+  }
 }
 
 function outgoingRequest(

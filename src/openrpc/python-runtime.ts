@@ -3,6 +3,7 @@ export const imports = `
 from __future__ import annotations
 
 import asyncio
+import atexit
 import base64
 import collections
 import contextlib

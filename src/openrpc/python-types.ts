@@ -18,7 +18,7 @@ const keywords: readonly string[] = `
 const ownNames = `
   AsyncGenerator Awaitable Callable Coroutine Deque Generator Mapping Sequence Tuple TypedDict TypeVar
   TYPE_CHECKING TypeAlias annotations Api AsyncApi Headers RpcError WireError Params
-  asyncio base64 collections contextlib datetime hashlib http itertools json math os select socket ssl
+  asyncio atexit base64 collections contextlib datetime hashlib http itertools json math os select socket ssl
   staticmethod threading urllib BaseException EOFError Exception IndexError KeyError OSError
   RecursionError TimeoutError TypeError UnicodeError ValueError abs any bytearray callable enumerate
   isinstance len min next range sorted super

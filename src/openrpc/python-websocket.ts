@@ -251,6 +251,7 @@ class _BackgroundWire:
         with self._starting:
             loop, self._loop = self._loop, None
         if loop is not None:
+            atexit.unregister(self.close)
             asyncio.run_coroutine_threadsafe(self._wire.close(), loop).result()
             loop.call_soon_threadsafe(loop.stop)
 
@@ -259,6 +260,7 @@ class _BackgroundWire:
             if self._loop is None:
                 self._loop = asyncio.new_event_loop()
                 threading.Thread(target=_turn, args=[self._loop], daemon=True).start()
+                atexit.register(self.close)
             future = asyncio.run_coroutine_threadsafe(work, self._loop)
         try:
             return future.result()

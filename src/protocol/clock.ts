@@ -37,10 +37,15 @@ export function timeUntil(clock: Clock, epochMs: number): number {
   return Math.max(0, epochMs - clock.now());
 }
 
-/** Resolves when the promise does, or after `ms`. */
-export function settledOrTimeout(clock: Clock, ms: number, done: Promise<unknown>): Promise<void> {
+/** Resolves when the promise does, or after `ms`. With `holds`, the wait keeps the process alive. */
+export function settledOrTimeout(
+  clock: Clock,
+  ms: number,
+  done: Promise<unknown>,
+  holds = false,
+): Promise<void> {
   return new Promise((resolve) => {
-    const late = clock.after(ms, resolve);
+    const late = clock.after(ms, resolve, holds);
     void done.then(() => {
       late.cancel();
       resolve();

@@ -187,7 +187,8 @@ export class HttpServer implements AsyncDisposable {
     const gone = this.#stopListening().then(() => {
       closed = true;
     });
-    const atMost = (ms: number): Promise<void> => settledOrTimeout(clock, ms, gone);
+    // A connection whose body nothing reads does not keep the process alive.
+    const atMost = (ms: number): Promise<void> => settledOrTimeout(clock, ms, gone, true);
     await this.#sockets.dismissIdle(clock);
     const idle = Promise.all([
       ...endpoints.map((endpoint) => endpoint.idle()),

@@ -8,6 +8,7 @@ import { serveHttp } from "callwire/http/node";
 import { stdioLink } from "callwire/stdio";
 import { webSocketLink } from "callwire/ws";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { z } from "zod";
 import { Failure } from "../../src/cli/failure.ts";
 import { ConfigReader } from "../../src/cli/gateway/config.ts";
 import { configJsonSchema } from "../../src/cli/gateway/schema.ts";
@@ -72,6 +73,25 @@ describe("a config", () => {
     expect((await call({ "x-api-key": secret })).status).toBe(429);
     const metrics = await fetch(new URL("/metrics", gateway.url));
     expect(await metrics.text()).toContain("callwire_");
+  });
+
+  test("passes files on that are longer than a message", async () => {
+    const server = createServer({
+      size: method({ params: z.object({ file: z.instanceof(Blob) }) }, async ({ file }) => {
+        return (await file.arrayBuffer()).byteLength;
+      }),
+    });
+    const { url } = await serveHttp(server, { port: 0 });
+    onTestFinished(() => server.close({ drainMs: 0 }));
+    const upstreams = { first: { url, healthCheck: false } };
+    const routes = [{ method: "*", to: "first" }];
+    const gateway = await startGateway([
+      await config("files.json", JSON.stringify({ upstreams, routes })),
+    ]);
+    const client = createClient(httpLink(gateway.url), { values: "rich" });
+    onTestFinished(() => client.close());
+    const file = new Blob([new Uint8Array(3_000_000)]);
+    expect(await client.call("size", { file })).toBe(3_000_000);
   });
 
   test.each([

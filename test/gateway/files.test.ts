@@ -34,6 +34,24 @@ test.each(["http", "ws"])("files pass through a gateway to an upstream over %s",
   expect(await loud.text()).toBe("SEA ".repeat(50_000));
 });
 
+test("a file that is too long to go inside a message is refused before anything is sent", async () => {
+  await using server = createServer(methods);
+  const upstream = await serveHttp(server, { port: 0 });
+  await using gateway = await createGateway({
+    upstreams: {
+      main: { targets: { one: () => webSocketLink(`ws://127.0.0.1:${upstream.port}/rpc`) } },
+    },
+    routes: [{ method: "*", to: "main" }],
+  });
+  const front = await serveHttp(gateway, { port: 0 });
+  const link = httpLink(`http://127.0.0.1:${front.port}/rpc`);
+  await using client = createClient<typeof methods>(link, { values: "rich" });
+  const long = new Blob([new Uint8Array(3_000_000)]);
+  await expect(client.api.shout({ file: long })).rejects.toMatchObject({
+    data: { ran: false, reason: "too-large" },
+  });
+});
+
 test("files travel as base64 over WebSocket", async () => {
   await using server = createServer(methods);
   const { port } = await serveHttp(server, { port: 0 });
