@@ -57,7 +57,7 @@ rmSync(reportFile, { force: true });
 console.log(
   flags.full
     ? "Everything, with the long tests; this takes several times as long as npm test."
-    : "About 4 minutes on two cores; the first run also installs what the tests need, 1 minute more.",
+    : "About 5 minutes on two cores; the first run also installs what the tests need, 1 minute more.",
 );
 for (const group of groups) {
   results.push(...(await Promise.all(group.map(run))));

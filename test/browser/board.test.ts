@@ -8,13 +8,15 @@ import { mountHono } from "../../examples/board/hono.ts";
 import type { Mount, Mounted } from "../../examples/board/mount.ts";
 import { buildPage, type PageFile } from "../../examples/board/page.ts";
 import { build } from "../cli/process.ts";
+import { isFull } from "../full.ts";
 import { describeWith } from "../services.ts";
 import { launchChromium, openPage, type WatchedPage } from "./launch.ts";
 
 const mounts: Readonly<Record<string, Mount>> = {
   Express: mountExpress,
-  Fastify: mountFastify,
   Hono: mountHono,
+  // Differs from Express only in how it is mounted.
+  ...(isFull && { Fastify: mountFastify }),
 };
 
 function newBoard(): Board {

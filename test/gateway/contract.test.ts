@@ -39,9 +39,6 @@ function describeBackend(name: string, start: StartBackend, traits: Traits = {})
 }
 
 const oneWay: Traits = { duplex: false, streams: "buffers", inFlight: 200, uploads: "none" };
-const stdioServer = bundle(
-  new URL("../transports/stdio/fixtures/contract-server.ts", import.meta.url),
-);
 
 describeBackend("TCP", tcpBackend);
 describeBackend("a unix socket", unixBackend);
@@ -49,7 +46,13 @@ describeBackend("WebSocket", webSocketBackend);
 describeBackend("a message port", portBackend);
 describeBackend("HTTP", httpBackend, { ...oneWay, uploads: "buffers" });
 describeBackend("server-sent events", sseBackend, oneWay);
-describeBackend("stdio", stdioBackend(stdioServer), { shared: false });
+// Starts a process for each test.
+if (isFull) {
+  const server = bundle(
+    new URL("../transports/stdio/fixtures/contract-server.ts", import.meta.url),
+  );
+  describeBackend("stdio", stdioBackend(server), { shared: false });
+}
 
 describeWith(["nats-server"], "with a server of NATS", () => {
   let nats: NatsServer;

@@ -30,8 +30,11 @@ describeFront("WebSocket", wsFront);
 describeFront("a unix socket", unixFront);
 describeFront("a message port", portFront);
 
-const stdioGateway = stdioWire(bundle(new URL("./fixtures/stdio-gateway.ts", import.meta.url)));
-describeTransport("a gateway from stdio to TCP", { ...stdioGateway, ...traits }, extent);
+// Starts a process for each test.
+if (isFull) {
+  const stdioGateway = stdioWire(bundle(new URL("./fixtures/stdio-gateway.ts", import.meta.url)));
+  describeTransport("a gateway from stdio to TCP", { ...stdioGateway, ...traits }, extent);
+}
 
 describeWith(["nats-server"], "with a server of NATS", () => {
   let nats: NatsServer;
