@@ -45,8 +45,8 @@ const groups = [
     step("package types", "attw", "--pack", "--profile", "esm-only", "--format", "ascii"),
     step("size", "size-limit"),
     step("unused code and dependencies", "knip", "--no-progress"),
+    { ...step("tests", "vitest", "run", "--reporter=./scripts/test-reporter.mjs"), isLive: true },
   ],
-  [{ ...step("tests", "vitest", "run", "--reporter=./scripts/test-reporter.mjs"), isLive: true }],
 ];
 
 /** @type {Result[]} */

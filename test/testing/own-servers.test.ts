@@ -95,7 +95,7 @@ const wires: Readonly<Record<string, () => ConformanceWire>> = {
     "HTTP and a gateway": () => httpConformanceWire(front.url),
   }),
   ...Object.fromEntries(
-    (isFull ? framings : (["newline"] as const)).map((framing) => [
+    (isFull ? framings : (["newline", "length-prefix"] as const)).map((framing) => [
       `TCP with ${framing} framing`,
       () => socketConformanceWire(`tcp://127.0.0.1:${tcp.get(framing)?.port}`, { framing }),
     ]),
