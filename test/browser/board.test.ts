@@ -14,9 +14,8 @@ import { launchChromium, openPage, type WatchedPage } from "./launch.ts";
 
 const mounts: Readonly<Record<string, Mount>> = {
   Express: mountExpress,
-  Hono: mountHono,
-  // Differs from Express only in how it is mounted.
-  ...(isFull && { Fastify: mountFastify }),
+  // Differ from Express only in how they are mounted.
+  ...(isFull && { Fastify: mountFastify, Hono: mountHono }),
 };
 
 function newBoard(): Board {

@@ -110,18 +110,18 @@ describeWith(["playwright", "chromium"], "the tools of the playground", () => {
     expect(page.complaints).toEqual([]);
   });
 
-  test("the conformance kit runs from the page", async () => {
-    await using page = await playground.open();
-    await page.getByRole("tab", { name: "Conformance" }).click();
-    await page.getByRole("button", { name: "Check" }).click();
-    await page.getByText(/^It (keeps|does not keep) every MUST\./).waitFor();
-    const batch = await page.getByRole("row", { name: /^batch/ }).innerText();
-    expect(batch).toMatch(/\b\d+ of \d+\b/);
-    // The page gives each answer two seconds, which a busy machine may take.
-    if (!isFull) return;
-    await page.getByText("It keeps every MUST.").waitFor();
-    expect(batch).toMatch(/\b(\d+) of \1\b/);
-  });
+  if (isFull)
+    test("the conformance kit runs from the page", async () => {
+      await using page = await playground.open();
+      await page.getByRole("tab", { name: "Conformance" }).click();
+      await page.getByRole("button", { name: "Check" }).click();
+      await page.getByText(/^It (keeps|does not keep) every MUST\./).waitFor();
+      const batch = await page.getByRole("row", { name: /^batch/ }).innerText();
+      expect(batch).toMatch(/\b\d+ of \d+\b/);
+      // The page gives each answer two seconds, which a busy machine may take.
+      await page.getByText("It keeps every MUST.").waitFor();
+      expect(batch).toMatch(/\b(\d+) of \1\b/);
+    });
 
   test("an address of another server is not called from here", async () => {
     await using page = await playground.open();
