@@ -19,9 +19,13 @@ const apart = [
 const long = isFull ? [] : ["test/**/*.full.test.ts"];
 
 /** Folders with packages of their own, which scripts/fetch-peers.mjs installs if it can. */
-const withPeers = ["test/browser/", "test/interop/", "test/mcp/peers/", "test/a2a/peers/"].map(
-  (folder) => root + folder,
-);
+const withPeers = [
+  "test/browser/",
+  "test/interop/",
+  "test/mcp/peers/",
+  "test/a2a/peers/",
+  "examples/board/",
+].map((folder) => root + folder);
 
 /** Suites without their packages are skipped (`describeWith`), but their files are loaded all the same. */
 const missingPeers: Plugin = {
