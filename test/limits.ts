@@ -4,7 +4,7 @@
  */
 
 /** Of a test, and of a hook. */
-export const testMs = 120_000;
+export const testMs = 60_000;
 
 /** Of a wait in a test, so that the test fails with what it waited for. */
-export const waitMs = 100_000;
+export const waitMs = 50_000;
