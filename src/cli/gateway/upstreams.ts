@@ -132,7 +132,7 @@ export function upstreamOf(
   } as UpstreamConfig;
 }
 
-/** Stores notifications. Nothing at the other end can be asked how it is, so there are no health checks. */
+/** Stores notifications. A queue does not answer calls, so there are no health checks. */
 function durableUpstream(
   name: string,
   { url, key, ...rest }: NonNullable<UpstreamEntry["durable"]>,
