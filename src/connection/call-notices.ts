@@ -1,10 +1,10 @@
+import { isEnvelope } from "../protocol/envelope.ts";
 import { WireError } from "../protocol/errors.ts";
 import { itemWindow } from "../protocol/item-queue.ts";
 import type { UploadSink } from "../protocol/link.ts";
 import { heapBytes } from "../protocol/memory-bounds.ts";
 import type { Id, TypedPaths } from "../protocol/message.ts";
 import { callsOf, cancelCall, dropCall, giveUpQueued } from "../protocol/origin-calls.ts";
-import { isEnvelope } from "../protocol/parse.ts";
 import { failUploads, itemUnreadable, receiveUpload } from "../protocol/upload.ts";
 import type { ConnectionState } from "./connection-state.ts";
 import type { Notice, Notices } from "./notices.ts";

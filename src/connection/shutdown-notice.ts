@@ -1,8 +1,8 @@
+import type { Envelope } from "../protocol/envelope.ts";
 import { ErrorCode, shuttingDown, WireError } from "../protocol/errors.ts";
 import { callFailureIn } from "../protocol/failure-data.ts";
 import type { Outgoing } from "../protocol/link.ts";
 import type { ErrorObject } from "../protocol/message.ts";
-import type { Envelope } from "../protocol/parse.ts";
 import { isStopping, maySendAgain, outcomeOf } from "../protocol/retry-rule.ts";
 import { errorText } from "../protocol/serialize.ts";
 

@@ -1,6 +1,7 @@
 import type { OpenrpcMethod } from "../openrpc/specification.ts";
 import type { Clock } from "../protocol/clock.ts";
 import type { Context } from "../protocol/context.ts";
+import { isEnvelope } from "../protocol/envelope.ts";
 import { methodNotFound, WireError } from "../protocol/errors.ts";
 import { callFailureIn } from "../protocol/failure-data.ts";
 import type { Log } from "../protocol/log.ts";
@@ -11,7 +12,6 @@ import {
   type Reply,
   type Request,
 } from "../protocol/message.ts";
-import { isEnvelope } from "../protocol/parse.ts";
 import { type AlsoTemporary, maySendAgain, outcomeOf, worseOf } from "../protocol/retry-rule.ts";
 import { BrokenStream, inOrderOnly, noTarget, upstreamFailure } from "./failures.ts";
 import { forwardedHeaders } from "./forwarded-headers.ts";

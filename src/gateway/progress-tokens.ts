@@ -1,8 +1,8 @@
 import type { CallContext } from "../protocol/context.ts";
+import { isEnvelope } from "../protocol/envelope.ts";
 import type { Params, Request } from "../protocol/message.ts";
 import type { Peer } from "../protocol/origin.ts";
 import { callsWhere } from "../protocol/origin-calls.ts";
-import { isEnvelope } from "../protocol/parse.ts";
 import type { Running } from "../protocol/running.ts";
 
 interface Tokens {

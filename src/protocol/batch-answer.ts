@@ -1,8 +1,9 @@
 import type { Answer, AnswerSettings } from "./answer.ts";
+import { isEnvelope } from "./envelope.ts";
 import { invalidRequest, limitExceeded } from "./errors.ts";
 import type { ErrorObject, Id } from "./message.ts";
 import type { Origin } from "./origin.ts";
-import { BatchText, isEnvelope } from "./parse.ts";
+import { BatchText } from "./parse.ts";
 import type { ReplyWriter } from "./reply-writer.ts";
 
 /** Answers the entries of a batch, one at a time. */

@@ -7,8 +7,6 @@ import type { Origin } from "./origin.ts";
 import { SharedRefusal } from "./shared-refusal.ts";
 import { copyString } from "./string-copy.ts";
 
-export { type Envelope, isEnvelope } from "./envelope.ts";
-
 /** Stands for a payload that is not JSON. */
 export const unparsable: unique symbol = Symbol("unparsable");
 

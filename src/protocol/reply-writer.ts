@@ -1,5 +1,6 @@
 import { type Attachments, attachedIn, inlined } from "./attachments.ts";
 import type { CallContext } from "./context.ts";
+import type { Envelope } from "./envelope.ts";
 import { ErrorCode, invalidRequest, type RpcErrorOptions } from "./errors.ts";
 import type { Disclose } from "./handle.ts";
 import { loggedFault } from "./handler-reply.ts";
@@ -7,7 +8,7 @@ import type { Limits } from "./limits.ts";
 import type { Log } from "./log.ts";
 import { type ErrorObject, failure, type Reply } from "./message.ts";
 import type { Origin } from "./origin.ts";
-import { type BatchText, type Envelope, isUnsafe, numberAsWritten, type Version } from "./parse.ts";
+import { type BatchText, isUnsafe, numberAsWritten, type Version } from "./parse.ts";
 import {
   type DataLost,
   errorText,

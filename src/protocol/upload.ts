@@ -1,11 +1,11 @@
 import { BriefMap } from "./brief-map.ts";
 import type { CallContext, Context } from "./context.ts";
+import { isEnvelope } from "./envelope.ts";
 import { ErrorCode, invalidRequest, RpcError, serverBusy } from "./errors.ts";
 import { itemWindow } from "./item-queue.ts";
 import type { ErrorObject, Id, TypedPaths } from "./message.ts";
 import type { Origin } from "./origin.ts";
 import { callsOf, endCall } from "./origin-calls.ts";
-import { isEnvelope } from "./parse.ts";
 import type { Running } from "./running.ts";
 import { copyId } from "./string-copy.ts";
 

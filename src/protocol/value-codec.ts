@@ -1,7 +1,7 @@
 import { type Attachments, type ByteKind, isByteKind } from "./attachments.ts";
+import { isEnvelope } from "./envelope.ts";
 import { type Container, escaped, ownMember, unescaped } from "./json-pointer.ts";
 import type { TypedPaths } from "./message.ts";
-import { isEnvelope } from "./parse.ts";
 import { ReceivedBytes } from "./received-bytes.ts";
 import { attachedFromBytes, byteKindOf, SentBytes } from "./sent-bytes.ts";
 import { type AnyValueType, builtInOf, builtIns, type Form, must } from "./value-types.ts";

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
+import { isEnvelope } from "../../protocol/envelope.ts";
 import { isThenable, type MaybePromise } from "../../protocol/message.ts";
 import type { Origin } from "../../protocol/origin.ts";
-import { isEnvelope } from "../../protocol/parse.ts";
 import type { Seal, SealMaker, Unsealed } from "../../protocol/seal.ts";
 import { Freshness, type FreshnessOptions } from "./freshness.ts";
 import { type DetachedJws, isValidDetached, parseDetached, signDetached } from "./jws.ts";

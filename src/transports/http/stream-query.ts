@@ -1,4 +1,4 @@
-import { isEnvelope } from "../../protocol/parse.ts";
+import { isEnvelope } from "../../protocol/envelope.ts";
 
 /** A call written as the query of a URL. */
 export type QueryCall =

@@ -1,4 +1,5 @@
 import { BriefMap } from "../../protocol/brief-map.ts";
+import { type Envelope, isEnvelope } from "../../protocol/envelope.ts";
 import {
   connectionLost,
   cutShort,
@@ -17,7 +18,6 @@ import {
   endCalls,
   giveUpQueued,
 } from "../../protocol/origin-calls.ts";
-import { type Envelope, isEnvelope } from "../../protocol/parse.ts";
 import { errorText, idText } from "../../protocol/serialize.ts";
 import type { Service } from "../../protocol/service.ts";
 import { itemUnreadable, receiveUpload } from "../../protocol/upload.ts";

@@ -1,7 +1,7 @@
 import { type Clock, systemClock, type Timer } from "../../protocol/clock.ts";
+import { type Envelope, isEnvelope } from "../../protocol/envelope.ts";
 import { ErrorCode } from "../../protocol/errors.ts";
 import type { ErrorObject, Params } from "../../protocol/message.ts";
-import { type Envelope, isEnvelope } from "../../protocol/parse.ts";
 import { requestText } from "../../protocol/serialize.ts";
 import type { Caller } from "./callers.ts";
 import type { Msg } from "./client-library.ts";

@@ -1,9 +1,10 @@
 import { decodeUtf8, utf8Length } from "../../framing/utf8.ts";
 import { systemClock } from "../../protocol/clock.ts";
+import { type Envelope, isEnvelope } from "../../protocol/envelope.ts";
 import { WireError } from "../../protocol/errors.ts";
 import type { Link } from "../../protocol/link.ts";
 import type { Log } from "../../protocol/log.ts";
-import { type Envelope, isEnvelope, parsePayload } from "../../protocol/parse.ts";
+import { parsePayload } from "../../protocol/parse.ts";
 import type { Service } from "../../protocol/service.ts";
 import type { Msg, MsgHdrs, NatsConnection, Subscription } from "./client-library.ts";
 import {

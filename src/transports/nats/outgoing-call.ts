@@ -1,3 +1,4 @@
+import { type Envelope, isEnvelope } from "../../protocol/envelope.ts";
 import {
   type Exchange,
   type ExchangeLinkOptions,
@@ -5,7 +6,6 @@ import {
   type Payload,
 } from "../../protocol/exchange.ts";
 import type { Link } from "../../protocol/link.ts";
-import { type Envelope, isEnvelope } from "../../protocol/parse.ts";
 import type { Msg, MsgHdrs } from "./client-library.ts";
 import { itemsBefore } from "./headers.ts";
 import type { OutgoingCalls } from "./outgoing-calls.ts";

@@ -1,9 +1,10 @@
 import { BriefMap } from "../../protocol/brief-map.ts";
+import { type Envelope, isEnvelope } from "../../protocol/envelope.ts";
 import { WireError } from "../../protocol/errors.ts";
 import type { Payload } from "../../protocol/exchange.ts";
 import type { Id, Params, Request } from "../../protocol/message.ts";
 import { badReply } from "../../protocol/pair.ts";
-import { type Envelope, isEnvelope, parsePayload } from "../../protocol/parse.ts";
+import { parsePayload } from "../../protocol/parse.ts";
 import { requestText } from "../../protocol/serialize.ts";
 import type { Msg, MsgHdrs } from "./client-library.ts";
 import { isUndelivered } from "./headers.ts";

@@ -1,8 +1,8 @@
 import type { HeaderRecord } from "../../../http/client-exchange.ts";
+import { isEnvelope } from "../../../protocol/envelope.ts";
 import { RemoteError, WireError } from "../../../protocol/errors.ts";
 import type { Request } from "../../../protocol/message.ts";
 import { replyOf } from "../../../protocol/pair.ts";
-import { isEnvelope } from "../../../protocol/parse.ts";
 import { parseJson } from "../../../protocol/parsed-json.ts";
 import { headerValue, namedBy } from "../../header-values.ts";
 import { MetaKey } from "../../meta-keys.ts";

@@ -1,13 +1,13 @@
 import type { Connection } from "../../../connection/connection.ts";
 import { isEventStream, replyText } from "../../../http/client-exchange.ts";
 import { BriefMap } from "../../../protocol/brief-map.ts";
+import { isEnvelope } from "../../../protocol/envelope.ts";
 import { WireError } from "../../../protocol/errors.ts";
 import { exchangeLink, type Payload } from "../../../protocol/exchange.ts";
 import type { Link, Outgoing } from "../../../protocol/link.ts";
 import type { Reply, Request } from "../../../protocol/message.ts";
 import { Origin } from "../../../protocol/origin.ts";
 import { callsOf, dropCall } from "../../../protocol/origin-calls.ts";
-import { isEnvelope } from "../../../protocol/parse.ts";
 import { parseJson } from "../../../protocol/parsed-json.ts";
 import { requestText } from "../../../protocol/serialize.ts";
 import { isHandshake } from "../handshake.ts";

@@ -1,6 +1,6 @@
 import { chunksOf, readText } from "../../../http/client-exchange.ts";
 import type { Clock } from "../../../protocol/clock.ts";
-import { isEnvelope } from "../../../protocol/parse.ts";
+import { isEnvelope } from "../../../protocol/envelope.ts";
 import type { Fetch } from "../http/http-sender.ts";
 
 export interface JsonAnswer {

@@ -11,12 +11,13 @@ import {
   statusOf,
 } from "../../../http/refusal.ts";
 import type { Answer } from "../../../protocol/answer.ts";
+import { type Envelope, isEnvelope } from "../../../protocol/envelope.ts";
 import { ErrorCode, internalError } from "../../../protocol/errors.ts";
 import { keptEntries } from "../../../protocol/json-text.ts";
 import type { Linked } from "../../../protocol/linked-list.ts";
 import { andThen, type Id, type MaybePromise } from "../../../protocol/message.ts";
 import type { Origin, Principal } from "../../../protocol/origin.ts";
-import { type Envelope, isEnvelope, parsePayload, unparsable } from "../../../protocol/parse.ts";
+import { parsePayload, unparsable } from "../../../protocol/parse.ts";
 import { errorText, idText } from "../../../protocol/serialize.ts";
 import type { McpServer } from "../mcp-server.ts";
 import { modernWire } from "../modern.ts";

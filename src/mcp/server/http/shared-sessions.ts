@@ -1,8 +1,8 @@
 import type { RecordingCopy } from "../../../http/replay.ts";
 import type { Clock } from "../../../protocol/clock.ts";
+import type { Envelope } from "../../../protocol/envelope.ts";
 import type { Log } from "../../../protocol/log.ts";
 import type { Id } from "../../../protocol/message.ts";
-import type { Envelope } from "../../../protocol/parse.ts";
 import type { WorkRecord, WorkStore } from "../../../work/work-store.ts";
 import { WorkTable } from "../../../work/work-table.ts";
 import type { ClientCapabilities, Implementation, LogLevel } from "../../capabilities.ts";

@@ -1,10 +1,11 @@
 import { decodeUtf8 } from "../../../framing/utf8.ts";
 import { settledOrTimeout } from "../../../protocol/clock.ts";
+import { isEnvelope } from "../../../protocol/envelope.ts";
 import { ErrorCode, shuttingDown, type Undisclosed } from "../../../protocol/errors.ts";
 import { callFailureIn } from "../../../protocol/failure-data.ts";
 import type { ErrorObject } from "../../../protocol/message.ts";
 import { Origin, type Usage } from "../../../protocol/origin.ts";
-import { isEnvelope, parsePayload, unparsable } from "../../../protocol/parse.ts";
+import { parsePayload, unparsable } from "../../../protocol/parse.ts";
 import { isStopping, outcomeOf } from "../../../protocol/retry-rule.ts";
 import type { Service } from "../../../protocol/service.ts";
 import { hasReadableHeaders, transportOf, unreadableHeaders } from "../headers.ts";
