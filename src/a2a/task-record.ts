@@ -38,22 +38,29 @@ export function firstRecord(task: Task, owner: string, now: number): TaskRecord 
   };
 }
 
-/** The record after its task has changed, which takes some more memory. */
-export function withTask(before: TaskRecord, task: Task, more: object, now: number): TaskRecord {
+/** The record after its task has changed; `more` is what it has in addition to before. */
+export function withTask(
+  before: TaskRecord,
+  task: Task,
+  more: object | undefined,
+  now: number,
+): TaskRecord {
   const isSame = task.status === before.body.task.status;
   return {
     ...before,
     ...stateOf(task),
     version: before.version + 1,
     changedAt: isSame ? before.changedAt : now,
-    bytes: before.bytes + bytesOf(more),
+    bytes: more === undefined ? before.bytes : before.bytes + bytesOf(more),
     body: { ...before.body, task },
   };
 }
 
 /** The record after an event. */
 export function recordAfter(before: TaskRecord, event: StreamResponse, now: number): TaskRecord {
-  return withTask(before, changed(before.body.task, event), event, now);
+  // A status replaces the one before; its message goes into the history too.
+  const more = "statusUpdate" in event ? event.statusUpdate.status.message : event;
+  return withTask(before, changed(before.body.task, event), more, now);
 }
 
 /** The record with other webhooks. */

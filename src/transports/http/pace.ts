@@ -25,7 +25,7 @@ interface Waiting {
   /** Without it, the call would see what an `AsyncLocalStorage` holds for another request. */
   readonly scope: AsyncResource;
   readonly since: number;
-  /** When it arrived, as `Overload` measures time. */
+  /** When the first request of the same turn arrived, as `Overload` measures time. */
   readonly arrival: number;
   /** The first turn in which it may run. */
   readonly turn: number;
@@ -43,6 +43,8 @@ export class Pace {
   #spentMs = 0;
   #turns = 0;
   #isTurning = false;
+  /** When the first request of this turn arrived; to read the CPU time for each would take longer than to parse it. */
+  #arrival: number | undefined;
   /** Turns since the last call. */
   #idleTurns = 0;
   /** Set when a request arrives, whatever becomes of it. */
@@ -66,7 +68,8 @@ export class Pace {
     } else {
       // By the turn after the next one, the event loop has read the connection once more.
       const scope = new AsyncResource("HTTPINCOMINGMESSAGE", ownScope);
-      const arrival = this.#overload?.arrival() ?? 0;
+      this.#arrival ??= this.#overload?.arrival() ?? 0;
+      const arrival = this.#arrival;
       this.#waiting.push({ request, run, scope, since: now, arrival, turn: this.#turns + 2 });
       this.#count(this.#waiting.length);
       this.#turn();
@@ -88,6 +91,7 @@ export class Pace {
   #runWaiting(): void {
     this.#isTurning = false;
     this.#turns++;
+    this.#arrival = undefined;
     const mayBeMore = this.hasArrived && ++this.#idleTurns < mostTurns;
     this.hasArrived = false;
     if (mayBeMore) {
