@@ -32,6 +32,7 @@ export type {
 export type { CredentialSource, Credentials } from "./protocol/credentials.ts";
 export { defaultDrainMs } from "./protocol/defaults.ts";
 export { type DirectCaller, directLink } from "./protocol/direct-link.ts";
+export type { EndedSession } from "./protocol/ended-session.ts";
 export {
   cutShort,
   ErrorCode,

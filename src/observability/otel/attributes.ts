@@ -47,6 +47,16 @@ const protocols: Readonly<Record<string, string>> = {
   nats: "nats",
 };
 
+/** What a transport is, to conventions that ask for it. */
+export function networkAttributes(kind: string): Attributes {
+  const transport = transports[kind];
+  const protocol = protocols[kind];
+  return {
+    ...(transport === undefined ? {} : { "network.transport": transport }),
+    ...(protocol === undefined ? {} : { "network.protocol.name": protocol }),
+  };
+}
+
 /** Where a call came from. */
 export function transportAttributes(
   { kind, remoteAddress }: Transport,
@@ -55,10 +65,7 @@ export function transportAttributes(
   const attributes: Attributes = { "callwire.transport": kind };
   if (remoteAddress !== undefined) attributes["network.peer.address"] = remoteAddress;
   if (conventions === "current") return attributes;
-  const transport = transports[kind];
-  if (transport !== undefined) attributes["network.transport"] = transport;
-  const protocol = protocols[kind];
-  if (protocol !== undefined) attributes["network.protocol.name"] = protocol;
+  Object.assign(attributes, networkAttributes(kind));
   if (remoteAddress !== undefined) attributes["client.address"] = remoteAddress;
   return attributes;
 }

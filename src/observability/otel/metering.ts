@@ -1,4 +1,5 @@
 import { type Histogram, type MeterProvider, metrics as otelMetrics } from "@opentelemetry/api";
+import type { EndedSession } from "../../protocol/ended-session.ts";
 import type { Handle, Middleware } from "../../protocol/handle.ts";
 import type { Service } from "../../protocol/service.ts";
 import type { Answered } from "../../protocol/watch.ts";
@@ -7,7 +8,7 @@ import type { Family } from "../metric-family.ts";
 import { createMetrics, labelOf, type Metrics } from "../metrics.ts";
 import { settled, sideOf } from "../observed-call.ts";
 import { version } from "../version.ts";
-import { otherMethod, schemaUrl } from "./attributes.ts";
+import { networkAttributes, otherMethod, schemaUrl } from "./attributes.ts";
 
 export interface MeteringOptions {
   /** Provides the meter. @default the global one, which does nothing until an SDK is registered */
@@ -16,9 +17,14 @@ export interface MeteringOptions {
   readonly metrics?: Metrics;
 }
 
+/** The bounds of the conventions for MCP, in seconds: a tool or a session may take minutes. */
+const protocolBounds: readonly number[] = [
+  0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120, 300,
+];
+
 /**
  * Measures calls for OpenTelemetry: the histograms `rpc.server.call.duration` and
- * `rpc.client.call.duration` of the conventions, and all counters and gauges of the metrics.
+ * `rpc.client.call.duration` of the conventions, those of MCP, and all counters and gauges of the metrics.
  * @example
  * ```ts
  * import { createServer } from "callwire";
@@ -34,10 +40,11 @@ export function metering(options: MeteringOptions = {}): Middleware {
   const answered = meter.createHistogram("rpc.server.call.duration", { unit: "s", advice });
   const called = meter.createHistogram("rpc.client.call.duration", { unit: "s", advice });
   /** The histograms of protocols on top of JSON-RPC, by their names. */
-  const operations = new Map<string, Histogram>();
-  const operation = (name: string): Histogram => {
-    const histogram = operations.get(name) ?? meter.createHistogram(name, { unit: "s", advice });
-    operations.set(name, histogram);
+  const others = new Map<string, Histogram>();
+  const other = (name: string): Histogram => {
+    const settings = { unit: "s", advice: { explicitBucketBoundaries: [...protocolBounds] } };
+    const histogram = others.get(name) ?? meter.createHistogram(name, settings);
+    others.set(name, histogram);
     return histogram;
   };
   observe(metrics, options.meterProvider);
@@ -64,7 +71,7 @@ export function metering(options: MeteringOptions = {}): Middleware {
           if (facts === undefined) return;
           const failure = code ?? facts.failureIn(reply?.result);
           const end = side === "outgoing" ? "client" : "server";
-          operation(`${facts.protocol}.${end}.operation.duration`).record(durationMs / 1000, {
+          other(`${facts.protocol}.${end}.operation.duration`).record(durationMs / 1000, {
             ...facts.labels,
             ...(failure === undefined ? {} : { "error.type": `${failure}` }),
           });
@@ -84,7 +91,15 @@ export function metering(options: MeteringOptions = {}): Middleware {
       },
     };
   };
-  return Object.assign(middleware, { watch, onlyWatches: true });
+  const sessionEnded = (session: EndedSession): void => {
+    const { protocol, side, durationMs, transport, labels, failure } = session;
+    other(`${protocol}.${side}.session.duration`).record(durationMs / 1000, {
+      ...labels,
+      ...(transport === undefined ? {} : networkAttributes(transport)),
+      ...(failure === undefined ? {} : { "error.type": failure }),
+    });
+  };
+  return Object.assign(middleware, { watch, sessionEnded, onlyWatches: true });
 }
 
 /** Exports counters and gauges on each collection. */
