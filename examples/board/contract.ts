@@ -1,5 +1,5 @@
 /** The contract of the board: what the page and the server share. It has no code of either. */
-import { method, stream } from "callwire";
+import { defineErrors, method, stream } from "callwire";
 import { z } from "zod";
 
 const task = z.object({
@@ -14,7 +14,9 @@ export type Task = z.infer<typeof task>;
 const change = z.object({ kind: z.enum(["created", "updated", "removed"]), task });
 const title = z.string().trim().min(1).max(200);
 
-const NOT_FOUND = { code: 1404, data: z.object({ id: z.string() }) } as const;
+const { NOT_FOUND } = defineErrors({
+  NOT_FOUND: { code: 1404, data: z.object({ id: z.string() }) },
+});
 
 export const contract = {
   session: {
