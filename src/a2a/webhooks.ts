@@ -1,6 +1,5 @@
 import { lookup } from "node:dns/promises";
 import { BlockList, isIP } from "node:net";
-import { Agent, request } from "undici";
 import type { Webhooks } from "./push-sender.ts";
 
 export interface WebhookOptions {
@@ -100,6 +99,8 @@ export function webhooks(options: WebhookOptions = {}): Webhooks {
     async post(text, headers, body, signal) {
       const url = new URL(text);
       const { address, family } = await resolve(url);
+      // Loaded with the first notification, because it takes long and most agents send none.
+      const { Agent, request } = await import("undici");
       const agent = new Agent({
         connect: {
           lookup: (_name, lookupOptions, found) =>
