@@ -1,6 +1,5 @@
 import dns from "node:dns/promises";
 import { BlockList, isIP } from "node:net";
-import { Agent, request } from "undici";
 import { JobQueue } from "../http/job-queue.ts";
 import type { Webhooks } from "./push-sender.ts";
 
@@ -127,6 +126,8 @@ export function webhooks(options: WebhookOptions = {}): Webhooks {
     async post(text, headers, body, signal) {
       const url = new URL(text);
       const { address, family } = await resolve(url, signal);
+      // Loaded with the first notification, because it takes long and most agents send none.
+      const { Agent, request } = await import("undici");
       const agent = new Agent({
         connect: {
           lookup: (_name, lookupOptions, found) =>

@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import type { Middleware } from "callwire";
-import { authenticate, bearer, type Credential, rateLimit } from "callwire/security";
+import type { Credential } from "callwire/security";
 import { type Flags, type Options, option } from "./command.ts";
 import { Failure, invalid, oneLine } from "./failure.ts";
 import { fileText } from "./files.ts";
@@ -39,6 +39,8 @@ export async function guardsOf(flags: GuardFlags): Promise<Middleware[]> {
   if (jwks !== undefined) credentials.push(await jwtFrom(jwks, flags));
   else if ((flags["jwt-issuer"] ?? flags["jwt-audience"]) !== undefined)
     throw new Failure("--jwt-issuer and --jwt-audience need --jwks");
+  if (rate === undefined && credentials.length === 0) return [];
+  const { authenticate, rateLimit } = await import("callwire/security");
   return [
     ...(rate === undefined ? [] : [rateLimit(bucketOf(rate))]),
     ...(credentials.length === 0 ? [] : [authenticate(credentials)]),
@@ -72,6 +74,7 @@ async function jwtFrom(jwksUrl: string, flags: GuardFlags): Promise<Credential> 
     throw new Failure("--jwks needs --jwt-issuer and --jwt-audience");
   try {
     const { jwt } = await import("callwire/security/jwt");
+    const { bearer } = await import("callwire/security");
     return bearer(jwt({ issuer, audience, jwksUrl }));
   } catch (error) {
     const { code } = error as { code?: unknown };

@@ -21,11 +21,13 @@ export const command = defineCommand({
     const use = [metrics.middleware];
     const discover = { title: "callwire demo", version };
     const server = createServer(methods, { use, discover });
-    const { mcpServer } = await import("callwire/mcp");
-    const agents = mcpServer(server, { name: "callwire demo", version });
+    const hasHttp = flags.stdio !== true || flags.port !== undefined;
+    const agents = hasHttp
+      ? (await import("callwire/mcp")).mcpServer(server, { name: "callwire demo", version })
+      : undefined;
     await serveUntilStopped(
       [
-        { path: "/rpc", server, versions: "JSON-RPC 2.0", agents },
+        { path: "/rpc", server, versions: "JSON-RPC 2.0", ...(agents && { agents }) },
         {
           path: "/jsonrpc",
           server: createServer(methods, { use, discover, versions: ["1.0", "2.0"] }),
