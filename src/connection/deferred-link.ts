@@ -8,12 +8,14 @@ import { ChangingStates } from "./link-states.ts";
 /** A link whose code is loaded with its first call, so that pages start without it. */
 export class DeferredLink implements Link {
   readonly states = new ChangingStates(plainLog);
+  readonly address: string | undefined;
   readonly #load: () => Promise<Link>;
   #loading: Promise<Link> | undefined;
   #link: Link | undefined;
 
-  constructor(load: () => Promise<Link>) {
+  constructor(load: () => Promise<Link>, address?: string) {
     this.#load = load;
+    this.address = address;
   }
 
   send(request: Request, outgoing: Outgoing): Promise<Reply | undefined> {

@@ -26,6 +26,7 @@ import { TypedJson } from "../protocol/value-codec.ts";
 import { BrokenStream, fromServer, Settled, tooLong } from "./failures.ts";
 import { isLongerThan } from "./outgoing-size.ts";
 import { withOwnTokens } from "./progress-tokens.ts";
+import { type SendUpstream, sendDirectly } from "./upstream-call.ts";
 
 /** How a call is forwarded. */
 export interface RelaySettings {
@@ -47,6 +48,8 @@ export interface RelaySettings {
   readonly partialToken?: string | undefined;
   /** Sent as headers if the transport has headers. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
+  /** Sends the call. @default over the link at once */
+  readonly send?: SendUpstream | undefined;
 }
 
 /** Most items that wait for a reader, and most characters of them; stops a producer that ignores credit from filling memory. */
@@ -134,7 +137,8 @@ export class Relay implements Outgoing {
     const relay = relayOf(() => new Relay(request, context, settings, onActivity));
     watchEnd(context, () => relay.cancel?.(callerGone()));
     try {
-      const reply = await fromServer(link.send(outgoing, relay));
+      const { send = sendDirectly } = settings;
+      const reply = await fromServer(send(link, outgoing, relay, context));
       await relay.#end();
       if (relay.#isUnderWay && outcomeOf(reply?.error) !== "final")
         relay.#refused ??= new Settled(reply?.error as ErrorObject);

@@ -69,6 +69,8 @@ export interface Outgoing {
   readonly read?: boolean;
   /** What it sends while it runs, if its request has the member `upload`. */
   readonly upload?: OutgoingUpload | undefined;
+  /** The link that it goes to. */
+  readonly link?: Link | undefined;
 }
 
 /** How much of a request was sent. */
@@ -102,6 +104,8 @@ export interface Link {
     outgoing: readonly Outgoing[],
   ): readonly Promise<Reply | undefined>[];
   close(): Promise<void>;
+  /** The URL that it leads to, for traces; missing if there is none, or not only one. */
+  readonly address?: string | undefined;
   /** Whether it carries bytes beside a request that is sent alone. @default false */
   readonly carriesBytes?: boolean | undefined;
   /** Whether it has a connection; missing for links that never have one, such as HTTP. */

@@ -116,6 +116,7 @@ export function httpLink(url: string | URL, options: HttpLinkOptions = {}): Link
   };
 
   return exchangeLink(exchange, {
+    address,
     write: writeRequest,
     tap: options.tap,
     // A signature covers a text.

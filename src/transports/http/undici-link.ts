@@ -138,6 +138,7 @@ export function httpLink(url: string | URL, options: NodeHttpLinkOptions = {}): 
   };
 
   return exchangeLink(renewing(exchange, options.credentials), {
+    address: `${url}`,
     write: writeRequest,
     close: async () => {
       closed = true;

@@ -223,6 +223,7 @@ export class SocketServer implements AsyncDisposable {
       kind: path !== undefined ? "unix" : tls !== undefined ? "tls" : "tcp",
       headers: {},
       remoteAddress: socket.remoteAddress,
+      remotePort: socket.remotePort,
       certificate: peerCertificate(socket),
     };
   }

@@ -111,7 +111,8 @@ export async function connectWebSocket(
  */
 export function webSocketLink(address: string | URL, options: NodeWebSocketLinkOptions = {}): Link {
   if (!isRelative(address)) webSocketUrl(address, options.baseUrl);
-  return reconnectingWith((own) => connectWebSocket(address, own), options);
+  const link = reconnectingWith((own) => connectWebSocket(address, own), options);
+  return Object.assign(link, { address: `${address}` });
 }
 
 function openSocket(

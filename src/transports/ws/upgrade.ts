@@ -131,8 +131,9 @@ function isOnlyListener(socket: Duplex): boolean {
 }
 
 function transportOf({ headers, socket }: IncomingMessage): Transport {
-  const { remoteAddress } = socket;
-  return { kind: "websocket", headers, remoteAddress, certificate: peerCertificate(socket) };
+  const { remoteAddress, remotePort } = socket;
+  const certificate = peerCertificate(socket);
+  return { kind: "websocket", headers, remoteAddress, remotePort, certificate };
 }
 
 function refuse(socket: Duplex, { status, message, headers }: Refused): void {
