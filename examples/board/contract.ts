@@ -8,6 +8,8 @@ const task = z.object({
   done: z.boolean(),
   /** Who changed it last. */
   by: z.string(),
+  /** The name of its file. */
+  attachment: z.string().nullable(),
 });
 export type Task = z.infer<typeof task>;
 
@@ -37,6 +39,19 @@ export const contract = {
       errors: { NOT_FOUND },
     }),
     remove: method({ params: z.object({ id: z.string() }), result: task, errors: { NOT_FOUND } }),
+    attach: method({
+      summary: "Add a file to a task, or replace it",
+      params: z.object({ id: z.string(), file: z.file() }),
+      result: task,
+      errors: { NOT_FOUND },
+      limits: { maxFiles: 1, maxFileBytes: 10_000_000 },
+    }),
+    attachment: method({
+      summary: "The file of a task",
+      params: z.object({ id: z.string() }),
+      result: z.file(),
+      errors: { NOT_FOUND },
+    }),
     changes: stream({ summary: "Every change from now on", item: change, idempotent: true }),
   },
   report: method({

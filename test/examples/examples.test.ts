@@ -35,6 +35,7 @@ const expected: Readonly<Record<string, readonly string[]>> = {
     "changed: created Water the plants",
     "done: true",
     "there is no task none",
+    "plants.txt: twice a week",
     "checked 1 of 1",
     "ann: 0 open, 1 done",
   ],

@@ -17,6 +17,8 @@ export const client = createClient<Contract>(
       headers: token === undefined ? {} : { authorization: `Bearer ${token}` },
     }),
   }),
+  // Params and results may be files.
+  { values: "rich" },
 );
 
 /** Live changes. A browser sends no headers with a WebSocket, so each connection gets a ticket. */
@@ -29,6 +31,7 @@ export const live = isOverHttp
           protocols: ticketProtocols(await client.api.session.ticket()),
         }),
       }),
+      { values: "rich" },
     );
 
 export const rpc = tanstackQuery(client);
