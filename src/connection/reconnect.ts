@@ -3,7 +3,7 @@ import { WireError } from "../protocol/errors.ts";
 import type { Link, Outgoing } from "../protocol/link.ts";
 import { plainLog } from "../protocol/log.ts";
 import type { Reply, Request } from "../protocol/message.ts";
-import { maySendAgain, outcomeOf, reportedAs } from "../protocol/retry-rule.ts";
+import { maySendAgain, outcomeOf, replyAfter, reportedAs } from "../protocol/retry-rule.ts";
 import { unlessCancelled } from "./cancelled-wait.ts";
 import type { Connection } from "./connection.ts";
 import { ChangingStates } from "./link-states.ts";
@@ -118,7 +118,7 @@ class ReconnectingLink implements Link {
         if (this.#replaced(used, reply?.error) && !outgoing.upload?.begun) continue;
         this.#answered(used, reply);
         const refusal = this.#refusalIn(reply, outgoing, refusals);
-        if (refusal === undefined) return reply;
+        if (refusal === undefined) return replyAfter(mayHaveRun, reply);
         last = refusal;
         mayHaveRun ||= couldHaveRun(refusal);
         await unlessCancelled(this.#unlessGone(used, refusals), outgoing, left);
