@@ -40,7 +40,11 @@ export class Pace {
   readonly #overload: Overload | undefined;
   readonly #timer: { now(): number };
   #waiting: Waiting[] = [];
+  /** How long calls have run in this turn of the event loop. */
   #spentMs = 0;
+  #isSpending = false;
+  /** `arrival` of the calls that began to wait in this turn; reading it costs as much as a short call. */
+  #arrival: number | undefined = undefined;
   #turns = 0;
   #isTurning = false;
   /** Turns since the last call. */
@@ -50,6 +54,7 @@ export class Pace {
   /** Until then no call runs in the turn that read its request. */
   #pressedUntil = 0;
   readonly #goOn = (): void => this.#runWaiting();
+  readonly #turned = (): void => this.#rest();
 
   /** Tests pass their own `timer`, in milliseconds. */
   constructor(overload: Overload | undefined, timer: { now(): number } = performance) {
@@ -66,7 +71,8 @@ export class Pace {
     } else {
       // By the turn after the next one, the event loop has read the connection once more.
       const scope = new AsyncResource("HTTPINCOMINGMESSAGE", ownScope);
-      const arrival = this.#overload?.arrival() ?? 0;
+      this.#arrival ??= this.#overload?.arrival() ?? 0;
+      const arrival = this.#arrival;
       this.#waiting.push({ request, run, scope, since: now, arrival, turn: this.#turns + 2 });
       this.#count(this.#waiting.length);
       this.#turn();
@@ -74,6 +80,10 @@ export class Pace {
   }
 
   #timed(run: () => void, startedAt: number): void {
+    if (!this.#isSpending) {
+      this.#isSpending = true;
+      setImmediate(this.#turned);
+    }
     run();
     this.#spentMs += this.#timer.now() - startedAt;
     if (this.#spentMs >= turnMs) this.#turn();
@@ -85,8 +95,14 @@ export class Pace {
     setImmediate(this.#goOn);
   }
 
+  #rest(): void {
+    this.#isSpending = false;
+    if (!this.#isTurning) this.#spentMs = 0;
+  }
+
   #runWaiting(): void {
     this.#isTurning = false;
+    this.#arrival = undefined;
     this.#turns++;
     const mayBeMore = this.hasArrived && ++this.#idleTurns < mostTurns;
     this.hasArrived = false;
