@@ -40,7 +40,11 @@ export class Pace {
   readonly #overload: Overload | undefined;
   readonly #timer: { now(): number };
   #waiting: Waiting[] = [];
+  /** How long calls have run in this turn of the event loop. */
   #spentMs = 0;
+  #isSpending = false;
+  /** `arrival` of the calls that began to wait in this turn; reading it costs as much as a short call. */
+  #arrival: number | undefined = undefined;
   #turns = 0;
   #isTurning = false;
   /** When the first request of this turn arrived; to read the CPU time for each would take longer than to parse it. */
@@ -52,6 +56,7 @@ export class Pace {
   /** Until then no call runs in the turn that read its request. */
   #pressedUntil = 0;
   readonly #goOn = (): void => this.#runWaiting();
+  readonly #turned = (): void => this.#rest();
 
   /** Tests pass their own `timer`, in milliseconds. */
   constructor(overload: Overload | undefined, timer: { now(): number } = performance) {
@@ -77,6 +82,10 @@ export class Pace {
   }
 
   #timed(run: () => void, startedAt: number): void {
+    if (!this.#isSpending) {
+      this.#isSpending = true;
+      setImmediate(this.#turned);
+    }
     run();
     this.#spentMs += this.#timer.now() - startedAt;
     if (this.#spentMs >= turnMs) this.#turn();
@@ -88,8 +97,14 @@ export class Pace {
     setImmediate(this.#goOn);
   }
 
+  #rest(): void {
+    this.#isSpending = false;
+    if (!this.#isTurning) this.#spentMs = 0;
+  }
+
   #runWaiting(): void {
     this.#isTurning = false;
+    this.#arrival = undefined;
     this.#turns++;
     this.#arrival = undefined;
     const mayBeMore = this.hasArrived && ++this.#idleTurns < mostTurns;
