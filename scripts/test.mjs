@@ -24,6 +24,7 @@ const peers = [
   "a2a peers",
   "tracing example",
   "board example",
+  "next example",
 ];
 
 /**

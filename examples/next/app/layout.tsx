@@ -1,0 +1,13 @@
+import type { ReactNode } from "react";
+import "../../board/page/main.css";
+
+export const metadata = { title: "Board" };
+
+export default function Layout({ children }: { children: ReactNode }) {
+  return (
+    // Routes of Next cannot accept WebSockets, so the page gets live changes over HTTP.
+    <html lang="en" data-live="http">
+      <body>{children}</body>
+    </html>
+  );
+}
