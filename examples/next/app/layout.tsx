@@ -1,7 +1,8 @@
 import type { ReactNode } from "react";
 import "../../board/page/main.css";
 
-export const metadata = { title: "Board" };
+// Without an icon of its own, a browser would ask for one.
+export const metadata = { title: "Board", icons: { icon: "data:," } };
 
 export default function Layout({ children }: { children: ReactNode }) {
   return (
