@@ -14,9 +14,17 @@ export function isTerminal(level: keyof Log): boolean | undefined {
   return stream === undefined ? undefined : stream.isTTY === true;
 }
 
-/** Concatenated by hand: most fields are short strings and numbers, and a replacer would be called for each. */
+/** One entry of a log. */
 export function jsonLine(level: keyof Log, fields: object, message: string): string {
-  let line = `{"time":"${isoTime()}","level":"${level}","msg":${valueText(message)}`;
+  return eventLine(fields, `,"level":"${level}","msg":${valueText(message)}`);
+}
+
+/**
+ * One line of JSON: the time, what `first` has after it, and the fields. Concatenated by hand: most fields are short
+ * strings and numbers, and a replacer would be called for each.
+ */
+export function eventLine(fields: object, first = ""): string {
+  let line = `{"time":"${isoTime()}"${first}`;
   for (const name in fields) {
     const value = (fields as Record<string, unknown>)[name];
     if (value !== undefined) line += `,${valueText(name)}:${valueText(value)}`;
