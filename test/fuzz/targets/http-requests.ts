@@ -1,5 +1,5 @@
 /** Requests of HTTP/1.1 as clients send them, and as an attacker would change them. */
-import type { Random } from "./random.ts";
+import type { Random } from "../random.ts";
 
 const clients: readonly (readonly string[])[] = [
   ["Host: localhost", "Content-Type: application/json", "Accept: application/json"],
@@ -138,16 +138,6 @@ export function requestBytes(random: Random): Buffer {
   const count = random.oneIn(3) ? 1 + random.below(4) : 1;
   const bytes = Buffer.concat(Array.from({ length: count }, () => oneRequest(random, client)));
   return random.oneIn(4) ? mutated(random, bytes) : bytes;
-}
-
-/** The same bytes in pieces, as the network may deliver them. */
-export function inPieces(random: Random, bytes: Buffer): Buffer[] {
-  if (random.oneIn(2)) return [bytes];
-  if (random.oneIn(50)) return Array.from(bytes, (_, i) => bytes.subarray(i, i + 1));
-  const cuts = Array.from({ length: 1 + random.below(3) }, () => random.below(bytes.length + 1));
-  const marks = [0, ...cuts.sort((a, b) => a - b), bytes.length];
-  const pieces = marks.slice(1).map((end, i) => bytes.subarray(marks[i], end));
-  return pieces.filter(({ length }) => length > 0);
 }
 
 function oneRequest(random: Random, client: readonly string[]): Buffer {
