@@ -6,6 +6,7 @@ import { eventStream } from "./targets/event-stream.ts";
 import { contentLength, lengthPrefix, newline } from "./targets/framing.ts";
 import { gatewayConfig } from "./targets/gateway-config.ts";
 import { httpClient } from "./targets/http-client.ts";
+import { httpEndpoint } from "./targets/http-endpoint.ts";
 import { httpFastPath } from "./targets/http-fast-path.ts";
 import { mcpClientTarget } from "./targets/mcp-client.ts";
 import { mcpServerTarget } from "./targets/mcp-server.ts";
@@ -14,6 +15,7 @@ import { natsClient, natsSubjects, natsWorker } from "./targets/nats.ts";
 import { openrpc } from "./targets/openrpc.ts";
 import { richValues } from "./targets/rich-values.ts";
 import { signedConnection, signedHttp } from "./targets/signed.ts";
+import { textDocument } from "./targets/text-document.ts";
 import { webSocket, webSocketFrames } from "./targets/websocket.ts";
 
 /** All targets by name. */
@@ -23,6 +25,7 @@ export const targets: Readonly<Record<string, FuzzTarget>> = {
   "content-length": contentLength,
   "length-prefix": lengthPrefix,
   "event-stream": eventStream,
+  "http-endpoint": httpEndpoint,
   "http-fast-path": httpFastPath,
   multipart,
   "rich-values": richValues,
@@ -39,6 +42,7 @@ export const targets: Readonly<Record<string, FuzzTarget>> = {
   "nats-client": natsClient,
   websocket: webSocket,
   "websocket-frames": webSocketFrames,
+  "text-document": textDocument,
   "signed-http": signedHttp,
   "signed-connection": signedConnection,
 };
