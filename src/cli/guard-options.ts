@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { createSecureContext } from "node:tls";
 import type { Middleware } from "callwire";
-import { authenticate, bearer, type Credential, rateLimit } from "callwire/security";
+import type { Credential } from "callwire/security";
 import { type Flags, type Options, option } from "./command.ts";
 import { Failure, invalid, oneLine } from "./failure.ts";
 import { fileText } from "./files.ts";
@@ -48,6 +48,8 @@ export async function guardsOf(
   if (jwks !== undefined) credentials.push(await jwtFrom(jwks, flags, nameOf("jwks")));
   else if ((flags["jwt-issuer"] ?? flags["jwt-audience"]) !== undefined)
     throw new Failure("--jwt-issuer and --jwt-audience need --jwks");
+  if (rate === undefined && credentials.length === 0) return [];
+  const { authenticate, rateLimit } = await import("callwire/security");
   return [
     ...(rate === undefined ? [] : [rateLimit(bucketOf(rate, nameOf("rate-limit")))]),
     ...(credentials.length === 0 ? [] : [authenticate(credentials)]),
@@ -83,6 +85,7 @@ async function jwtFrom(jwksUrl: string, flags: GuardFlags, name: string): Promis
     throw new Failure("--jwks needs --jwt-issuer and --jwt-audience");
   try {
     const { jwt } = await import("callwire/security/jwt");
+    const { bearer } = await import("callwire/security");
     return bearer(jwt({ issuer, audience, jwksUrl }));
   } catch (error) {
     const { code } = error as { code?: unknown };

@@ -162,7 +162,10 @@ export class OutgoingCall implements Outgoing, TimedCall, Context {
 
   /** The error for items that came in place of a result. */
   mistaken(): WireError {
-    return new WireError("BAD_REPLY", `${this.method} streams; read it with client.stream`);
+    return new WireError(
+      "BAD_REPLY",
+      `${this.method} streams: use "for await", not "await", or client.stream`,
+    );
   }
 
   progress(json: unknown, types?: TypedPaths): void {

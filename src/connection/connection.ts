@@ -1,12 +1,12 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 
 import { systemClock } from "../protocol/clock.ts";
-import { consoleLog } from "../protocol/console-log.ts";
 import { defaultDrainMs } from "../protocol/defaults.ts";
 import { type RpcError, WireError } from "../protocol/errors.ts";
 import { itemWindow } from "../protocol/item-queue.ts";
 import { defaultLimits } from "../protocol/limits.ts";
 import type { Outgoing } from "../protocol/link.ts";
+import { plainLog } from "../protocol/log.ts";
 import { HeldBytes } from "../protocol/memory-bounds.ts";
 import type { Id, Params, Reply, Request } from "../protocol/message.ts";
 import { type CallBackOptions, Origin, type Peer } from "../protocol/origin.ts";
@@ -53,7 +53,7 @@ export class Connection implements Peer, AsyncDisposable {
   constructor(channel: Channel, options: ConnectionOptions) {
     const { service, tap, transport, seal = service?.seal } = options;
     const limits = options.limits ?? service?.limits ?? defaultLimits;
-    const log = options.log ?? service?.log ?? consoleLog;
+    const log = options.log ?? service?.log ?? plainLog;
     const running = service?.running ?? new ServerRunning(systemClock);
     this.origin = new Origin(transport, this, limits);
     this.origin.held = new HeldBytes(limits.maxInFlightBytes);

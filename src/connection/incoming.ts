@@ -12,7 +12,7 @@ import { isRefusal } from "../protocol/handle.ts";
 import { keptEntries } from "../protocol/json-text.ts";
 import type { ErrorObject } from "../protocol/message.ts";
 import { replyOf } from "../protocol/pair.ts";
-import { parsePayload, unparsable } from "../protocol/parse.ts";
+import { parsePayload, unparsable } from "../protocol/payload.ts";
 import { errorText, idText } from "../protocol/serialize.ts";
 import { failUploads, itemUnreadable } from "../protocol/upload.ts";
 import { receiveNotice } from "./call-notices.ts";

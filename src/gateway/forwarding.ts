@@ -12,7 +12,13 @@ import {
   type Reply,
   type Request,
 } from "../protocol/message.ts";
-import { type AlsoTemporary, maySendAgain, outcomeOf, worseOf } from "../protocol/retry-rule.ts";
+import {
+  type AlsoTemporary,
+  maySendAgain,
+  outcomeOf,
+  replyAfter,
+  worseOf,
+} from "../protocol/retry-rule.ts";
 import { BrokenStream, inOrderOnly, noTarget, upstreamFailure } from "./failures.ts";
 import { forwardedHeaders } from "./forwarded-headers.ts";
 import { type RelaySettings, timeLeft } from "./relay.ts";
@@ -68,7 +74,8 @@ export async function forwardCall(
       try {
         const reply = await target.send(request, context, settings);
         const error = reply?.error;
-        if (error === undefined || !maySendAgain(outcomeOf(error), settings)) return reply;
+        if (error === undefined || !maySendAgain(outcomeOf(error), settings))
+          return replyAfter(outcomeOf(failed) === "may-have-run", reply);
         trouble = troubleAfter(callFailureIn(error)?.reason);
         failed = worseOf(failed, error);
       } catch (error) {

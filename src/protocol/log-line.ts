@@ -1,17 +1,37 @@
 import type { Log } from "./log.ts";
 import { printable } from "./printable.ts";
 
-interface OwnProcess {
-  readonly stdout?: { readonly isTTY?: boolean };
-  readonly stderr?: { readonly isTTY?: boolean };
+interface OwnStream {
+  readonly isTTY?: boolean;
+  on?(event: "error", listener: () => void): unknown;
+}
+
+/** What the console writes this level to; undefined if there is no process. */
+function streamOf(level: keyof Log): OwnStream | undefined {
+  // Looked up by name, because only some runtimes have it.
+  const own = Reflect.get(globalThis, "process") as
+    | { readonly stdout?: OwnStream; readonly stderr?: OwnStream }
+    | undefined;
+  return level === "warn" || level === "error" ? own?.stderr : own?.stdout;
 }
 
 /** Whether the console writes this level to a terminal; undefined if there is no process. */
 export function isTerminal(level: keyof Log): boolean | undefined {
-  // Looked up by name, because only some runtimes have it.
-  const own = Reflect.get(globalThis, "process") as OwnProcess | undefined;
-  const stream = level === "warn" || level === "error" ? own?.stderr : own?.stdout;
+  const stream = streamOf(level);
   return stream === undefined ? undefined : stream.isTTY === true;
+}
+
+const guarded = /* @__PURE__ */ new WeakSet<OwnStream>();
+
+/** Writes a line to the console. Node would end the process if the console cannot write, as on a full disk. */
+export function toConsole(line: string, level: keyof Log): void {
+  const stream = streamOf(level);
+  if (stream !== undefined && !guarded.has(stream)) {
+    guarded.add(stream);
+    stream.on?.("error", () => {});
+  }
+  // biome-ignore lint/suspicious/noConsole: it is where lines go by default.
+  console[level](line);
 }
 
 /** Concatenated by hand: most fields are short strings and numbers, and a replacer would be called for each. */

@@ -21,7 +21,7 @@ export const command = defineCommand({
   async run(given, positionals) {
     refuseExtra("demo", positionals[0]);
     const flags = { ...given, watch: undefined, metrics: true };
-    const { use: counting, pages } = metricsOf(flags);
+    const { use: counting, pages } = await metricsOf(flags);
     const log = logIn(logFormatOf(flags.log));
     if (startsWorkers(flags)) {
       await runWorkers(flags, undefined, log, { pages });
@@ -36,11 +36,13 @@ export const command = defineCommand({
       log: warningsOf(log),
     };
     const server = createServer(methods, options);
-    const { mcpServer } = await import("callwire/mcp");
-    const agents = mcpServer(server, { name: "callwire demo", version });
+    const hasHttp = flags.stdio !== true || flags.port !== undefined;
+    const agents = hasHttp
+      ? (await import("callwire/mcp")).mcpServer(server, { name: "callwire demo", version })
+      : undefined;
     await serveUntilStopped(
       [
-        { path: "/rpc", server, versions: "JSON-RPC 2.0", agents },
+        { path: "/rpc", server, versions: "JSON-RPC 2.0", ...(agents && { agents }) },
         {
           path: "/jsonrpc",
           server: createServer(methods, { ...options, versions: ["1.0", "2.0"] }),

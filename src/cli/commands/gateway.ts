@@ -85,13 +85,13 @@ export const command = defineCommand({
     const flags = { ...given, ...begun.flags, ...defined(given) };
     const log = logIn(logFormatOf(flags.log));
     if (startsWorkers(flags)) {
-      await runWorkers(flags, path, log, metricsOf(flags));
+      await runWorkers(flags, path, log, await metricsOf(flags));
       return;
     }
     const settings = settingName(given, begun);
     const tls = await serverTlsOf(flags, settings);
     const { options } = begun;
-    const { metrics, use, pages } = metricsOf(flags);
+    const { metrics, use, pages } = await metricsOf(flags);
     const server = await create(begun, {
       log: warningsOf(log),
       ...options,

@@ -12,7 +12,6 @@ import { fileText } from "../files.ts";
 import { schemeWithoutHeaders } from "../link-from-url.ts";
 import { importModule } from "../load-module.ts";
 import { JsonFault, linesOf } from "./json-lines.ts";
-import { configSchema } from "./schema.ts";
 import {
   checkAddress,
   defined,
@@ -191,6 +190,8 @@ function checkUse(use: unknown, place: Place): void {
 }
 
 async function checked(value: unknown, place: Place): Promise<GatewayFile> {
+  // Imported here, because --to needs no schema.
+  const { configSchema } = await import("./schema.ts");
   const result = configSchema.safeParse(value);
   if (result.success) {
     for (const [name, entry] of Object.entries(result.data.upstreams)) {

@@ -1,5 +1,5 @@
 import type { ConnectionOptions } from "node:tls";
-import { buildConnector, Pool } from "undici";
+import type { buildConnector, Pool } from "undici";
 import {
   type HeaderRecord,
   RequestHeaders,
@@ -54,7 +54,8 @@ export interface NodeHttpLinkOptions extends HttpLinkOptions {
 export function httpLink(url: string | URL, options: NodeHttpLinkOptions = {}): Link {
   if (options.fetch !== undefined) return fetchLink(url, options);
   const { maxReplyBytes = defaultMaxReplyBytes, signer } = options;
-  let destination = isRelative(url) ? undefined : destinationOf(httpUrl(url), options);
+  const address = isRelative(url) ? undefined : httpUrl(url);
+  let destination: Destination | undefined;
   let closed = false;
   const headers = new RequestHeaders(acceptEither, options.headers, options.credentials);
 
@@ -109,8 +110,10 @@ export function httpLink(url: string | URL, options: NodeHttpLinkOptions = {}): 
 
   const exchange: Exchange = (text, payload) => {
     if (destination === undefined) {
+      if (undici === undefined) return loadUndici().then(() => exchange(text, payload));
       if (closed) throw new WireError("CLOSED", "the link is closed");
-      destination = destinationOf(httpUrl(absoluteAddress(url, options.baseUrl)), options);
+      const to = address ?? httpUrl(absoluteAddress(url, options.baseUrl));
+      destination = destinationOf(to, options, undici);
     }
     const to = destination;
     const items = uploadOf(payload, signer);
@@ -154,7 +157,20 @@ interface Destination {
   readonly pool: Pool;
 }
 
-function destinationOf(url: URL, options: NodeHttpLinkOptions): Destination {
+type Undici = typeof import("undici");
+
+/** Loaded with the first call: servers import this file too, and undici takes as long to load as all of callwire. */
+let undici: Undici | undefined;
+
+async function loadUndici(): Promise<void> {
+  undici ??= await import("undici");
+}
+
+function destinationOf(
+  url: URL,
+  options: NodeHttpLinkOptions,
+  { buildConnector, Pool }: Undici,
+): Destination {
   const { origin, pathname, search } = url;
   const path = pathname + search;
   const pool = new Pool(origin, {

@@ -1,6 +1,5 @@
 import { randomBytes } from "node:crypto";
 import type { Duplex } from "node:stream";
-import { WebSocket } from "ws";
 import type { Channel, ChannelListener, CloseReason } from "../../connection/channel.ts";
 import { Heartbeat, type HeartbeatOptions } from "../../connection/heartbeat.ts";
 import { SendQueue } from "../../connection/send-queue.ts";
@@ -9,6 +8,7 @@ import { WireError } from "../../protocol/errors.ts";
 import type { WireBuffers } from "../../protocol/memory-bounds.ts";
 import { countUnsent } from "../../streams/unsent-bytes.ts";
 import { closes, lossOf, messageTooBig, notText, policyViolation, tooLong } from "./close-code.ts";
+import type { ClosingSocket } from "./closing-socket.ts";
 import { deflatedFrames, IncomingFrames, textFrames } from "./frames.ts";
 
 /** The socket under a WebSocket of `ws`. */
@@ -23,17 +23,6 @@ export interface NodeChannelOptions {
   readonly writeTimeoutMs?: number;
   /** Counts what the peer has not read when the socket closes. */
   readonly buffers?: WireBuffers;
-}
-
-/** A WebSocket that says when it is about to close, so that queued replies still leave before the close frame. */
-export class ClosingSocket extends WebSocket {
-  beforeClose?: (code: number | undefined, reason: string | Buffer | undefined) => void;
-
-  /** `ws` also calls this itself, if the peer closes or breaks the protocol. */
-  override close(code?: number, reason?: string | Buffer): void {
-    this.beforeClose?.(code, reason);
-    super.close(code, reason);
-  }
 }
 
 const open = 1;
