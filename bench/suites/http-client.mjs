@@ -22,8 +22,8 @@ export default {
   cycles: 18,
   warmUp: { ms: 1200, calls: 15_000, atMostMs: 1800 },
   targets: [
-    atLeast(0.8, "callwire", "undici-pool", ["add"]),
-    atLeast(2, "callwire", "jayson", ["add"]),
+    atLeast(1.2, "callwire", "undici-pool", ["add"]),
+    atLeast(2.5, "callwire", "jayson", ["add"]),
     atLeast(2, "callwire-batching", "callwire", ["add"]),
   ].flat(),
 };
