@@ -14,7 +14,7 @@ export default {
     fetch: "global fetch by hand",
     trpc: "tRPC httpLink (its own wire)",
   },
-  workloads: ["add"],
+  workloads: ["add", "add, 1 in flight"],
   plotted: "add",
   drivenBy: "itself",
   against: "upstream.mjs",
@@ -25,5 +25,7 @@ export default {
     atLeast(1.2, "callwire", "undici-pool", ["add"]),
     atLeast(2.5, "callwire", "jayson", ["add"]),
     atLeast(2, "callwire-batching", "callwire", ["add"]),
+    // Batching must not cost much where there is nothing to batch.
+    atLeast(0.91, "callwire-batching", "callwire", ["add, 1 in flight"]),
   ].flat(),
 };
