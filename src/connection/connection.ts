@@ -5,7 +5,7 @@ import { defaultDrainMs } from "../protocol/defaults.ts";
 import { type RpcError, WireError } from "../protocol/errors.ts";
 import { itemWindow } from "../protocol/item-queue.ts";
 import { defaultLimits } from "../protocol/limits.ts";
-import type { Outgoing } from "../protocol/link.ts";
+import type { Link, Outgoing } from "../protocol/link.ts";
 import { plainLog } from "../protocol/log.ts";
 import { HeldBytes } from "../protocol/memory-bounds.ts";
 import type { Id, Params, Reply, Request } from "../protocol/message.ts";
@@ -15,6 +15,7 @@ import type { Seal } from "../protocol/seal.ts";
 import { creditedText, requestText } from "../protocol/serialize.ts";
 import { ServerRunning } from "../protocol/server-running.ts";
 import { safeTap } from "../protocol/tap.ts";
+import { BytesBeside, notAccepted } from "./bytes-beside.ts";
 import { sendCancel } from "./call-notices.ts";
 import type { Channel, CloseReason } from "./channel.ts";
 import type { ConnectionOptions, FinishOptions } from "./connection-options.ts";
@@ -44,6 +45,8 @@ export class Connection implements Peer, AsyncDisposable {
   /** Resolves when the connection is closed, with the error if it broke. */
   readonly closed: Promise<Error | undefined>;
   readonly grantUpload: Peer["grantUpload"];
+  /** Asks the peer, if the wire carries bytes. */
+  readonly carriesBytes: Link["carriesBytes"];
   readonly #state: ConnectionState;
   readonly #incoming: Incoming;
   readonly #notices: Notices | undefined;
@@ -58,7 +61,7 @@ export class Connection implements Peer, AsyncDisposable {
     this.origin = new Origin(transport, this, limits);
     this.origin.held = new HeldBytes(limits.maxInFlightBytes);
     this.#seal = seal?.();
-    const outer =
+    const outer: Channel =
       this.#seal === undefined ? channel : new SealedChannel(channel, this.#seal, this.origin, log);
     this.#state = new ConnectionState({
       channel: outer,
@@ -74,6 +77,11 @@ export class Connection implements Peer, AsyncDisposable {
     this.grantUpload = this.givesCredit
       ? (id, count) => void this.#state.notify("$/uploadCredit", { id, count })
       : undefined;
+    if (outer.sendBytes !== undefined && this.#notices === undefined) {
+      const beside = new BytesBeside(this.#state, { send: (own, call) => this.#send(own, call) });
+      this.#state.beside = beside;
+      this.carriesBytes = () => beside.accepted();
+    }
     const answerer = service?.answerer ?? new NoMethods({ running, limits, log });
     this.#incoming = new Incoming(this.#state, answerer, options);
     outer.listen(this.#incoming);
@@ -123,6 +131,20 @@ export class Connection implements Peer, AsyncDisposable {
   }
 
   #send(request: Request, outgoing: Outgoing): Promise<Reply | undefined> {
+    const { attachments, types } = request;
+    const { beside } = this.#state;
+    if (attachments !== undefined && beside === undefined) {
+      attachments.discard();
+      return Promise.reject(notAccepted());
+    }
+    if (types === undefined || beside === undefined) return this.#write(request, outgoing);
+    // The reply may have bytes beside it only if the peer knows that they are accepted.
+    void beside.accepted();
+    const write = (): Promise<Reply | undefined> => this.#write(request, outgoing);
+    return attachments === undefined ? write() : beside.send(request, attachments, outgoing, write);
+  }
+
+  #write(request: Request, outgoing: Outgoing): Promise<Reply | undefined> {
     let text: string;
     try {
       text = this.#textOf(request, outgoing);
