@@ -5,10 +5,11 @@ import {
   attachedIn,
 } from "../protocol/attachments.ts";
 import { isEnvelope } from "../protocol/envelope.ts";
-import { WireError } from "../protocol/errors.ts";
+import { methodNotFound, WireError } from "../protocol/errors.ts";
 import type { Link, Outgoing } from "../protocol/link.ts";
 import { changeHeld } from "../protocol/memory-bounds.ts";
 import type { Id, Reply, Request } from "../protocol/message.ts";
+import { errorText, idText, resultText } from "../protocol/serialize.ts";
 import {
   ArrivingBytes,
   type ArrivingStream,
@@ -73,10 +74,15 @@ export class BytesBeside implements ByteReader {
     }
   }
 
-  /** The peer asks whether frames are accepted; returns the result, or undefined if they are not. */
-  answer(params: unknown): object | undefined {
-    if (this.#ownLimit < shortestLimit || !this.#agree(params)) return undefined;
-    return { maxFrameBytes: this.#ownLimit };
+  /** The peer asks whether frames are accepted. */
+  answer(id: Id, params: unknown): void {
+    const isAgreed = this.#ownLimit >= shortestLimit && this.#agree(params);
+    const result = JSON.stringify({ maxFrameBytes: this.#ownLimit });
+    this.#state.reply(
+      isAgreed
+        ? resultText("2.0", idText(id), result)
+        : errorText("2.0", idText(id), methodNotFound),
+    );
   }
 
   /** Takes what the peer says that it accepts. */
@@ -268,8 +274,7 @@ function isCount(value: unknown): value is number {
   return Number.isSafeInteger(value) && (value as number) > 0;
 }
 
-/** The error of a call whose bytes the wire cannot carry. */
-export function notAccepted(): WireError {
+function notAccepted(): WireError {
   return new WireError("UNSUPPORTED", "the peer does not accept bytes beside a message");
 }
 

@@ -42,8 +42,10 @@ export class ConnectionState implements Buffering {
   refusal: RpcError | undefined = undefined;
   /** Number of messages of the peer that could be parsed. */
   received = 0;
-  /** What travels beside messages, if the wire carries it. */
+  /** What travels beside messages, once it was needed. */
   beside: BytesBeside | undefined = undefined;
+  /** Loads it, if the wire can carry it. */
+  loadBeside: (() => Promise<BytesBeside>) | undefined = undefined;
   /** Whether messages can be sent; changed here only. */
   isOpen = true;
   #gone = false;

@@ -5,7 +5,7 @@ import { defaultDrainMs } from "../protocol/defaults.ts";
 import { type RpcError, WireError } from "../protocol/errors.ts";
 import { itemWindow } from "../protocol/item-queue.ts";
 import { defaultLimits } from "../protocol/limits.ts";
-import type { Link, Outgoing } from "../protocol/link.ts";
+import { carriesAny, type Link, type Outgoing } from "../protocol/link.ts";
 import { plainLog } from "../protocol/log.ts";
 import { HeldBytes } from "../protocol/memory-bounds.ts";
 import type { Id, Params, Reply, Request } from "../protocol/message.ts";
@@ -15,8 +15,9 @@ import type { Seal } from "../protocol/seal.ts";
 import { creditedText, requestText } from "../protocol/serialize.ts";
 import { ServerRunning } from "../protocol/server-running.ts";
 import { safeTap } from "../protocol/tap.ts";
-import { BytesBeside, notAccepted } from "./bytes-beside.ts";
+import type { BytesBeside } from "./bytes-beside.ts";
 import { sendCancel } from "./call-notices.ts";
+import { unlessCancelled } from "./cancelled-wait.ts";
 import type { Channel, CloseReason } from "./channel.ts";
 import type { ConnectionOptions, FinishOptions } from "./connection-options.ts";
 import { ConnectionState } from "./connection-state.ts";
@@ -52,6 +53,9 @@ export class Connection implements Peer, AsyncDisposable {
   readonly #notices: Notices | undefined;
   readonly #seal: Seal | undefined;
   #inputEnded = false;
+  /** Settles when the peer has said whether it accepts bytes. */
+  #agreeing: Promise<void> | undefined;
+  #isAgreed = false;
 
   constructor(channel: Channel, options: ConnectionOptions) {
     const { service, tap, transport, seal = service?.seal } = options;
@@ -78,9 +82,9 @@ export class Connection implements Peer, AsyncDisposable {
       ? (id, count) => void this.#state.notify("$/uploadCredit", { id, count })
       : undefined;
     if (outer.sendBytes !== undefined && this.#notices === undefined) {
-      const beside = new BytesBeside(this.#state, { send: (own, call) => this.#send(own, call) });
-      this.#state.beside = beside;
-      this.carriesBytes = () => beside.accepted();
+      const loadBeside = this.#loader();
+      this.#state.loadBeside = loadBeside;
+      this.carriesBytes = () => loadBeside().then((beside) => beside.accepted());
     }
     const answerer = service?.answerer ?? new NoMethods({ running, limits, log });
     this.#incoming = new Incoming(this.#state, answerer, options);
@@ -132,16 +136,42 @@ export class Connection implements Peer, AsyncDisposable {
 
   #send(request: Request, outgoing: Outgoing): Promise<Reply | undefined> {
     const { attachments, types } = request;
-    const { beside } = this.#state;
-    if (attachments !== undefined && beside === undefined) {
-      attachments.discard();
-      return Promise.reject(notAccepted());
-    }
-    if (types === undefined || beside === undefined) return this.#write(request, outgoing);
     // The reply may have bytes beside it only if the peer knows that they are accepted.
-    void beside.accepted();
+    if (types !== undefined && !this.#isAgreed && this.carriesBytes !== undefined)
+      return this.#sendLater(request, outgoing);
     const write = (): Promise<Reply | undefined> => this.#write(request, outgoing);
-    return attachments === undefined ? write() : beside.send(request, attachments, outgoing, write);
+    if (attachments === undefined) return write();
+    const { beside } = this.#state;
+    if (beside !== undefined) return beside.send(request, attachments, outgoing, write);
+    attachments.discard();
+    const sentence = "this connection carries no bytes beside a message";
+    return Promise.reject(new WireError("UNSUPPORTED", sentence));
+  }
+
+  /** Sends a request once both sides know whether they accept bytes. All that wait are sent in order. */
+  async #sendLater(request: Request, outgoing: Outgoing): Promise<Reply | undefined> {
+    const agreed = (): void => {
+      this.#isAgreed = true;
+    };
+    // If the code for bytes cannot be loaded, other calls still go.
+    this.#agreeing ??= Promise.resolve(carriesAny(this)).then(agreed, agreed);
+    await unlessCancelled(this.#agreeing, outgoing);
+    if (outgoing.failed === undefined) return this.#send(request, outgoing);
+    request.attachments?.discard();
+    throw outgoing.failed;
+  }
+
+  /** Few connections need it, so the code is loaded by the first that does. */
+  #loader(): () => Promise<BytesBeside> {
+    const link = { send: (own: Request, call: Outgoing) => this.#write(own, call) };
+    let loading: Promise<BytesBeside> | undefined;
+    return () => {
+      loading ??= import("./bytes-beside.ts").then(({ BytesBeside }) => {
+        this.#state.beside = new BytesBeside(this.#state, link);
+        return this.#state.beside;
+      });
+      return loading;
+    };
   }
 
   #write(request: Request, outgoing: Outgoing): Promise<Reply | undefined> {

@@ -13,7 +13,7 @@ import { keptEntries } from "../protocol/json-text.ts";
 import type { ErrorObject, Id, Reply } from "../protocol/message.ts";
 import { replyOf } from "../protocol/pair.ts";
 import { parsePayload, unparsable } from "../protocol/payload.ts";
-import { errorText, idText, resultText } from "../protocol/serialize.ts";
+import { errorText, idText } from "../protocol/serialize.ts";
 import { failUploads, itemUnreadable } from "../protocol/upload.ts";
 import { receiveNotice } from "./call-notices.ts";
 import type { ChannelFault, ChannelListener } from "./channel.ts";
@@ -193,9 +193,12 @@ export class Incoming implements ChannelListener {
   #acceptBytes({ jsonrpc, method, id, params }: Envelope): boolean {
     if (method !== "$/acceptsBytes" || jsonrpc !== "2.0") return false;
     if (typeof id !== "number" && typeof id !== "string") return false;
-    const result = this.#state.beside?.answer(params);
-    if (result === undefined) return false;
-    this.#state.reply(resultText("2.0", idText(id), JSON.stringify(result)));
+    const { loadBeside, log } = this.#state;
+    if (loadBeside === undefined) return false;
+    loadBeside().then(
+      (beside) => beside.answer(id, params),
+      (err: unknown) => log.error({ err }, "could not load the code for bytes"),
+    );
     return true;
   }
 
