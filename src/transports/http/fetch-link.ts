@@ -113,6 +113,8 @@ export function httpLink(url: string | URL, options: HttpLinkOptions = {}): Link
       return reply;
     } catch (error) {
       throw wireErrorOf(error);
+    } finally {
+      parts?.stop();
     }
   };
 
