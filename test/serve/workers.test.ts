@@ -110,7 +110,11 @@ test("--watch serves the module as it is after a change; one that cannot start c
   expect(await text()).toBe("two");
 });
 
-test("a signal stops all workers after their calls", async () => {
+test("a signal stops all workers after their calls, whatever preloaded modules wait for", async () => {
+  environment["NODE_OPTIONS"] = "--import=data:text/javascript,setInterval(()=>{},1e6)";
+  onTestFinished(() => {
+    delete environment["NODE_OPTIONS"];
+  });
   const served = await serveWorkers(
     "export const slow = () => new Promise((r) => { console.error('began'); setTimeout(r, 500, 'done'); });",
     "--workers",
