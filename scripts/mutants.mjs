@@ -91,23 +91,25 @@ export function mutate(file, source, first = 0) {
     if (isLoop && node.type !== "BlockStatement") return `{looped$();${switched(node, node, "")}}`;
     if (isLoop) return `{looped$();${inside(node).slice(1)}`;
     if (node.type === "ExpressionStatement") return statement(node);
-    if (parent.type === "MethodDefinition" && parent["kind"] === "constructor") {
+    if (parent.type === "MethodDefinition" && parent.kind === "constructor") {
       constructors.add(node);
     }
     const isBody = node.type === "BlockStatement" && key === "body" && /Function/.test(parent.type);
-    if (isBody && node["body"].length > 0 && !constructors.has(parent)) {
+    if (isBody && node.body.length > 0 && !constructors.has(parent)) {
       const isOff = switchFor(node, "{}", `${source.slice(parent.start, node.start)}{…}`);
       return `{if (${isOff}) return;${inside(node).slice(1)}`;
     }
     // Mutants are numbered from the outside in.
-    const choices = replacements(node, parent, key).map((to) => `${switchFor(node, to)} ? ${to} : `);
+    const choices = replacements(node, parent, key).map(
+      (to) => `${switchFor(node, to)} ? ${to} : `,
+    );
     const code = inside(node);
     return choices.length === 0 ? code : `(${choices.join("")}${code})`;
   }
 
   /** @param {Node} node */
   function statement(node) {
-    if (node["directive"] || node["expression"].callee?.type === "Super") return inside(node);
+    if (node.directive || node.expression.callee?.type === "Super") return inside(node);
     return `{if (!${switchFor(node, "nothing")}) {${inside(node)}}}`;
   }
 
@@ -130,29 +132,27 @@ export function mutate(file, source, first = 0) {
         for (const other of operators[operator] ?? []) {
           // The opposite of a condition is noticed if both its values are.
           if (isCondition && opposites[operator] === other) continue;
-          const between = source.slice(node["left"].end, node["right"].start);
-          found.push(
-            `${text(node["left"])}${between.replace(operator, other)}${text(node["right"])}`,
-          );
+          const between = source.slice(node.left.end, node.right.start);
+          found.push(`${text(node.left)}${between.replace(operator, other)}${text(node.right)}`);
         }
-        if (operator === "??") found.push(text(node["left"]));
+        if (operator === "??") found.push(text(node.left));
         break;
       case "UnaryExpression":
         if (operator === "-" || (operator === "!" && !isCondition)) {
-          found.push(text(node["argument"]));
+          found.push(text(node.argument));
         }
         break;
       case "UpdateExpression":
         found.push(text(node).replace(/\+\+|--/, (sign) => (sign === "++" ? "--" : "++")));
         break;
       case "AwaitExpression":
-        found.push(text(node["argument"]));
+        found.push(text(node.argument));
         break;
       case "ArrayExpression":
-        if (node["elements"].length > 0) found.push("[]");
+        if (node.elements.length > 0) found.push("[]");
         break;
       case "ObjectExpression":
-        if (node["properties"].length > 0) found.push("({})");
+        if (node.properties.length > 0) found.push("({})");
         break;
       case "TemplateLiteral":
         if (parent.type !== "TaggedTemplateExpression") found.push('""');
@@ -163,7 +163,7 @@ export function mutate(file, source, first = 0) {
           found.push(String(value + 1));
         }
         // Comparing with another string is a condition that is never true.
-        if (typeof value === "string" && !/^[!=]==$/.test(parent["operator"])) {
+        if (typeof value === "string" && !/^[!=]==$/.test(parent.operator)) {
           found.push(value === "" ? '"?"' : '""');
         }
         break;
@@ -179,12 +179,12 @@ export function mutate(file, source, first = 0) {
 
 /** What runs of a node, in the order of the source. @param {Node} node */
 function childrenOf(node) {
-  const isElsewhere = /^(Import|ExportAll|ExportSpecifier)/.test(node.type) || node["source"];
-  if (isElsewhere || node["declare"]) return [];
+  const isElsewhere = /^(Import|ExportAll|ExportSpecifier)/.test(node.type) || node.source;
+  if (isElsewhere || node.declare) return [];
   /** @type {{ child: Node, key: string }[]} */
   const children = [];
   for (const [key, value] of Object.entries(node)) {
-    const isName = key === "key" && node["computed"] !== true;
+    const isName = key === "key" && node.computed !== true;
     const isTarget =
       (key === "left" && /^(Assignment|ForIn|ForOf)/.test(node.type)) || key === "label";
     if (isName || isTarget) continue;

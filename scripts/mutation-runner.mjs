@@ -153,8 +153,8 @@ export default class MutationRunner extends TestRunner {
     }
   }
 
-  /** @override @param {File[]} files */
-  async onAfterRunFiles(files) {
+  /** @override @param {File[]} [files] */
+  async onAfterRunFiles(files = []) {
     for (const id of takeReached()) this.#reachedByAll.add(id);
     super.onAfterRunFiles();
     for (const file of files) await this.#tryMutants(file);

@@ -24,7 +24,7 @@ test("stream takes no further item while its output is full", async () => {
     return false;
   });
   try {
-    await command.run({} as never, [url, "count"], {});
+    await command.run({} as never, [url, "count"], new Map());
   } finally {
     write.mockRestore();
     for (const signal of ["SIGINT", "SIGTERM"] as const) {
