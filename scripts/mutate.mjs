@@ -27,7 +27,7 @@ import { planVariable, readJournal } from "./mutation-plan.mjs";
 const root = fileURLToPath(new URL("..", import.meta.url));
 const figuresPath = join(root, "docs/reliability/mutants.json");
 /** Longer than any trial: the process itself hangs. */
-const silenceMs = 60_000;
+const silenceMs = 30_000;
 /** Nine of ten have to be caught. */
 const wantedShare = 0.9;
 
