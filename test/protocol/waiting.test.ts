@@ -96,17 +96,25 @@ describe("running calls", () => {
       return super.after(delayMs, run);
     }
   }
-  function callOn(running: Running, timeoutMs?: number): TimedCall & { expired: number } {
-    const call = {
-      dueAt: undefined,
-      next: undefined,
-      previous: undefined,
-      expired: 0,
-      expire() {
-        this.expired++;
-        running.leave(this as never);
-      },
-    } as unknown as TimedCall & { expired: number };
+  class Call implements TimedCall {
+    dueAt: number | undefined;
+    next: TimedCall | undefined;
+    prev: TimedCall | undefined;
+    expired = 0;
+    readonly #running: Running;
+
+    constructor(running: Running) {
+      this.#running = running;
+    }
+
+    expire(): void {
+      this.expired++;
+      this.#running.leave(this);
+    }
+  }
+
+  function callOn(running: Running, timeoutMs?: number): Call {
+    const call = new Call(running);
     running.enter(call, timeoutMs);
     return call;
   }
@@ -167,10 +175,10 @@ describe("the items of a stream", () => {
   test("of another connection need new credit, and the reader is told where they begin", () => {
     const queue = new ItemQueue();
     const given: string[] = [];
-    queue.push(1, (count) => void given.push(`first ${count}`));
+    void queue.push(1, (count) => void given.push(`first ${count}`));
     const report = () => {};
     queue.restart(report);
-    queue.push(2, (count) => void given.push(`second ${count}`));
+    void queue.push(2, (count) => void given.push(`second ${count}`));
     expect([queue.take(), queue.take(), queue.take()]).toEqual([1, report, 2]);
     expect(given).toEqual(["first 64", "second 64"]);
   });
@@ -178,22 +186,22 @@ describe("the items of a stream", () => {
   test("wake their reader, as does the end; after it nothing is taken", async () => {
     const queue = new ItemQueue();
     const arrival = queue.arrival();
-    queue.push("a", () => {});
+    void queue.push("a", () => {});
     await arrival;
     queue.take();
     const end = queue.arrival();
     queue.end();
     await end;
     expect(queue.ended).toBe(true);
-    queue.push("b", () => {});
+    void queue.push("b", () => {});
     expect(queue.size).toBe(0);
   });
 
   test("stay in order in a queue that is never empty", () => {
     const queue = new ItemQueue();
-    queue.push(0, () => {});
+    void queue.push(0, () => {});
     for (let n = 1; n < 3_000; n++) {
-      queue.push(n, () => {});
+      void queue.push(n, () => {});
       expect(queue.take()).toBe(n - 1);
     }
     expect(queue.size).toBe(1);
