@@ -1,6 +1,6 @@
 import { ErrorCode, RpcError } from "callwire";
 import { describe, expect, test } from "vitest";
-import * as own from "../../src/protocol/errors.ts";
+import * as ownErrors from "../../src/protocol/errors.ts";
 import { defaultLimits, exceedsDepth, limitOf, limitsFrom } from "../../src/protocol/limits.ts";
 import { isSharedPage } from "../../src/protocol/shared-page.ts";
 
@@ -54,7 +54,7 @@ describe("what every server answers alike", () => {
       },
     ],
   ] as const)("%s", (name, error) => {
-    expect(Reflect.get(own, name)).toEqual(error);
+    expect(Reflect.get(ownErrors, name)).toEqual(error);
   });
 
   test.each([
@@ -64,16 +64,16 @@ describe("what every server answers alike", () => {
     ["maxFileBytes", "a file holds at most 7 bytes"],
   ] as const)("%s is exceeded", (limit, details) => {
     const error = { code: -32600, message: "Invalid Request", data: { limit, max: 7, details } };
-    expect(own.limitExceeded(limit, 7)).toEqual(error);
-    const thrown = own.callTooLarge(limit, 7);
+    expect(ownErrors.limitExceeded(limit, 7)).toEqual(error);
+    const thrown = ownErrors.callTooLarge(limit, 7);
     expect(thrown).toBeInstanceOf(RpcError);
     expect(thrown).toMatchObject({ ...error, status: 413 });
   });
 
   test("an error of a reply can be thrown, as itself if it is one", () => {
-    const own = new RpcError(1, "own", 2);
-    expect(own.asError(own)).toBe(own);
-    const made = own.asError({ code: 3, message: "made", data: 4 });
+    const thrown = new RpcError(1, "thrown", 2);
+    expect(ownErrors.asError(thrown)).toBe(thrown);
+    const made = ownErrors.asError({ code: 3, message: "made", data: 4 });
     expect(made).toBeInstanceOf(RpcError);
     expect(made).toMatchObject({ code: 3, message: "made", data: 4 });
   });
