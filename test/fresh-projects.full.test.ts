@@ -151,7 +151,8 @@ describe("a fresh project", () => {
         noEmit: true,
         ...resolution,
       };
-      for (const version of compilers) {
+      // Each compile takes seconds, and how names are resolved did not change in between.
+      for (const version of name === "node16" ? compilers : compilers.slice(-1)) {
         // The declarations of the NATS client need 5.7.
         const file = Number(version) < 5.7 ? "older.ts" : "main.ts";
         const config = join(project, "tsconfig.json");

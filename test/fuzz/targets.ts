@@ -8,6 +8,7 @@ import { gatewayConfig } from "./targets/gateway-config.ts";
 import { httpClient } from "./targets/http-client.ts";
 import { httpEndpoint } from "./targets/http-endpoint.ts";
 import { httpFastPath } from "./targets/http-fast-path.ts";
+import { httpReplies } from "./targets/http-replies.ts";
 import { mcpClientTarget } from "./targets/mcp-client.ts";
 import { mcpServerTarget } from "./targets/mcp-server.ts";
 import { multipart } from "./targets/multipart.ts";
@@ -31,6 +32,7 @@ export const targets: Readonly<Record<string, FuzzTarget>> = {
   "rich-values": richValues,
   connection,
   "http-client": httpClient,
+  "http-replies": httpReplies,
   openrpc,
   "gateway-config": gatewayConfig,
   "mcp-server": mcpServerTarget,

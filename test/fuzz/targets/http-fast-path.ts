@@ -8,9 +8,8 @@ import { systemClock } from "../../../src/protocol/clock.ts";
 import { WireBuffers } from "../../../src/protocol/memory-bounds.ts";
 import { FastPath } from "../../../src/serve/fast-path.ts";
 import { cut } from "../json.ts";
-import type { Random } from "../random.ts";
 import { broken, fuzzTarget } from "../target.ts";
-import { requestBytes } from "./http-requests.ts";
+import { pieceLengthsOf, requestBytes } from "./http-requests.ts";
 
 interface Seen {
   readonly method: string | undefined;
@@ -122,11 +121,6 @@ interface Input {
   readonly isLater: boolean;
 }
 
-/** Single bytes take long, and find little here. */
-function rarely(random: Random): number[] {
-  return random.oneIn(50) ? [1] : [1 + random.below(400), 1 + random.below(400)];
-}
-
 let sides: readonly [fast: Side, alone: Side] | undefined;
 
 export const httpFastPath = fuzzTarget<Input>({
@@ -137,7 +131,7 @@ export const httpFastPath = fuzzTarget<Input>({
   reaches: ["fast path", "Node", "nothing"],
   generate: (random) => ({
     bytes: requestBytes(random).toString("latin1"),
-    pieces: random.oneIn(2) ? rarely(random) : [],
+    pieces: pieceLengthsOf(random),
     isEnded: random.oneIn(10),
     isLater: random.oneIn(3),
   }),
