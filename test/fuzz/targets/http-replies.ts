@@ -6,7 +6,6 @@ import { Client, type Dispatcher } from "undici";
 import type { ReplyHandler } from "../../../src/transports/http/plain-connection.ts";
 import { PlainPool } from "../../../src/transports/http/plain-pool.ts";
 import { cut } from "../json.ts";
-import type { Random } from "../random.ts";
 import { broken, fuzzTarget } from "../target.ts";
 import { messageBytes, mutated, pieceLengthsOf } from "./http-requests.ts";
 
