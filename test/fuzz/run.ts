@@ -131,6 +131,8 @@ class Run {
 
   /** Leaves out and lowers choices as long as the input still fails. */
   async #minimised(choices: Uint32Array, found: Found): Promise<Found> {
+    // Each further try would take as long.
+    if (found.error instanceof Hang) return found;
     let best = { choices, found };
     let left = minimiseChecks;
     const fails = async (fewer: Uint32Array): Promise<boolean> => {
@@ -204,10 +206,12 @@ class Strays {
   }
 }
 
+class Hang extends Error {}
+
 async function withinLimit<Value>(value: Value | Promise<Value>): Promise<Value> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`not settled within ${hangMs} ms`)), hangMs);
+    timer = setTimeout(() => reject(new Hang(`not settled within ${hangMs} ms`)), hangMs);
   });
   try {
     return await Promise.race([value, late]);
