@@ -1,3 +1,4 @@
+import { isoTime } from "./iso-time.ts";
 import type { Log } from "./log.ts";
 import { printable } from "./printable.ts";
 
@@ -34,9 +35,17 @@ export function toConsole(line: string, level: keyof Log): void {
   console[level](line);
 }
 
-/** Concatenated by hand: most fields are short strings and numbers, and a replacer would be called for each. */
+/** One entry of a log. */
 export function jsonLine(level: keyof Log, fields: object, message: string): string {
-  let line = `{"time":"${isoTime()}","level":"${level}","msg":${valueText(message)}`;
+  return eventLine(fields, `,"level":"${level}","msg":${valueText(message)}`);
+}
+
+/**
+ * One line of JSON: the time, what `first` has after it, and the fields. Concatenated by hand: most fields are short
+ * strings and numbers, and a replacer would be called for each.
+ */
+export function eventLine(fields: object, first = ""): string {
+  let line = `{"time":"${isoTime(Date.now())}"${first}`;
   for (const name in fields) {
     const value = (fields as Record<string, unknown>)[name];
     if (value !== undefined) line += `,${valueText(name)}:${valueText(value)}`;
@@ -56,20 +65,6 @@ const plainText = /^[\w $.,:;/@()-]*$/;
 /** JSON of any value, on one line and without control characters. */
 export function safeJson(value: unknown): string {
   return printable(jsonOf(value) ?? "null");
-}
-
-let second = 0;
-let secondText = "";
-
-/** Formatting a date takes longer than the rest of a line, and most of it stays the same for a second. */
-function isoTime(): string {
-  const now = Date.now();
-  const ms = now % 1000;
-  if (now - ms !== second) {
-    second = now - ms;
-    secondText = new Date(second).toISOString().slice(0, 20);
-  }
-  return `${secondText}${ms < 10 ? "00" : ms < 100 ? "0" : ""}${ms}Z`;
 }
 
 /** Most errors described in full in one entry, including causes and members; also ends circular chains. */

@@ -155,7 +155,7 @@ test("requests with spaces as Python writes them are read the short way", () => 
     fc.property(request, request, (one, other) => {
       expectSame(canonicalMessage(spaced(one)), spaced(one));
       const text = spaced([one, other]);
-      if (text.length < 500) expectSame(canonicalBatch(text, 100), text);
+      if (text.length <= 512) expectSame(canonicalBatch(text, 100), text);
     }),
     { numRuns: isFull ? 2_000 : 500 },
   );
