@@ -62,7 +62,7 @@ export class OutgoingCall implements Outgoing, TimedCall, Context {
   bytes: ReceivedBytes | undefined = undefined;
   link: Link | undefined = undefined;
   /** Whether its link carries bytes beside the request. */
-  carriesBytes: boolean | undefined = undefined;
+  carriesBytes: Link["carriesBytes"] = undefined;
   cancel: ((error: WireError) => void) | undefined = undefined;
   prev: TimedCall | undefined = undefined;
   next: TimedCall | undefined = undefined;

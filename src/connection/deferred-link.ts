@@ -1,5 +1,5 @@
 import { WireError } from "../protocol/errors.ts";
-import type { Link, Outgoing } from "../protocol/link.ts";
+import { carriesAny, type Link, type Outgoing } from "../protocol/link.ts";
 import { plainLog } from "../protocol/log.ts";
 import type { Reply, Request } from "../protocol/message.ts";
 import { unlessCancelled } from "./cancelled-wait.ts";
@@ -12,6 +12,7 @@ export class DeferredLink implements Link {
   readonly #load: () => Promise<Link>;
   #loading: Promise<Link> | undefined;
   #link: Link | undefined;
+  readonly carriesBytes = async (): Promise<boolean> => carriesAny(await this.#loaded());
 
   constructor(load: () => Promise<Link>, address?: string) {
     this.#load = load;

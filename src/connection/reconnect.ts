@@ -1,6 +1,6 @@
 import { type Clock, pause, settledOrTimeout, systemClock } from "../protocol/clock.ts";
 import { WireError } from "../protocol/errors.ts";
-import type { Link, Outgoing } from "../protocol/link.ts";
+import { carriesAny, type Link, type Outgoing } from "../protocol/link.ts";
 import { plainLog } from "../protocol/log.ts";
 import type { Reply, Request } from "../protocol/message.ts";
 import { maySendAgain, outcomeOf, replyAfter, reportedAs } from "../protocol/retry-rule.ts";
@@ -78,6 +78,8 @@ class ReconnectingLink implements Link {
   /** Connections with old credentials. */
   readonly #retired: RetiredConnections;
   readonly states = new ChangingStates(plainLog);
+
+  readonly carriesBytes = (): Promise<boolean> => this.#whileOpen(carriesAny);
 
   constructor(open: Open, options: ReconnectOptions | false) {
     this.#open = open;

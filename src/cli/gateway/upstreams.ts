@@ -113,18 +113,15 @@ export function upstreamOf(
     namedAddresses(urls).map(([shown, address]) => [
       shown,
       (service?: Service): Link =>
-        lazyLink(
-          () =>
-            linkFromUrl(address, {
-              stderr: prefixedOutput(name, (bytes) => process.stderr.write(bytes)),
-              headers: /^wss?:/.test(address) ? { ...sent, forwarded: "for=unknown" } : sent,
-              ...(service === undefined ? undefined : { service }),
-              ...(framing === undefined ? undefined : { framing }),
-              // The gateway retries, because it knows the other targets.
-              reconnect: { attempts: 0 },
-            }),
-          // Files pass through while they arrive.
-          /^https?:/.test(address),
+        lazyLink(() =>
+          linkFromUrl(address, {
+            stderr: prefixedOutput(name, (bytes) => process.stderr.write(bytes)),
+            headers: /^wss?:/.test(address) ? { ...sent, forwarded: "for=unknown" } : sent,
+            ...(service === undefined ? undefined : { service }),
+            ...(framing === undefined ? undefined : { framing }),
+            // The gateway retries, because it knows the other targets.
+            reconnect: { attempts: 0 },
+          }),
         ),
     ]),
   );
