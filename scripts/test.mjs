@@ -25,6 +25,7 @@ const peers = [
   "tracing example",
   "board example",
   "next example",
+  "vue example",
 ];
 
 /**
