@@ -33,6 +33,7 @@ export {
 export type { CredentialSource, Credentials } from "./protocol/credentials.ts";
 export { defaultDrainMs } from "./protocol/defaults.ts";
 export { type DirectCaller, directLink } from "./protocol/direct-link.ts";
+export type { EndedSession } from "./protocol/ended-session.ts";
 export {
   cutShort,
   ErrorCode,

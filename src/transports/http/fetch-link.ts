@@ -113,10 +113,13 @@ export function httpLink(url: string | URL, options: HttpLinkOptions = {}): Link
       return reply;
     } catch (error) {
       throw wireErrorOf(error);
+    } finally {
+      parts?.stop();
     }
   };
 
   return exchangeLink(exchange, {
+    address,
     write: writeRequest,
     tap: options.tap,
     // A signature covers a text.

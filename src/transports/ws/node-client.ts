@@ -8,6 +8,7 @@ import { defaultConnectTimeoutMs } from "../../protocol/defaults.ts";
 import type { Link } from "../../protocol/link.ts";
 import { isRelative } from "../../protocol/url.ts";
 import { connectionFailed, webSocketUrl } from "./address.ts";
+import type { ClosingSocket } from "./closing-socket.ts";
 import {
   clientLimits,
   reconnectingWith,
@@ -16,7 +17,7 @@ import {
   type WebSocketConnectOptions,
   type WebSocketLinkOptions,
 } from "./link-options.ts";
-import { ClosingSocket, NodeChannel } from "./node-channel.ts";
+import { NodeChannel } from "./node-channel.ts";
 import { receiverSettings } from "./receiver-settings.ts";
 
 /** Options that browsers do not have. */
@@ -53,8 +54,9 @@ export async function connectWebSocket(
   const { service, log = service?.log ?? consoleLog, seal, signal } = options;
   const limits = clientLimits(options);
   const request = await upgradeRequest(options);
+  const { ClosingSocket } = await import("./closing-socket.ts");
   signal?.throwIfAborted();
-  const ws = openSocket(url, request, options, maxIncomingBytes(limits));
+  const ws = openSocket(ClosingSocket, url, request, options, maxIncomingBytes(limits));
   return new Promise((resolve, reject) => {
     let refusal: IncomingMessage | undefined;
     let accepted: IncomingMessage | undefined;
@@ -109,10 +111,12 @@ export async function connectWebSocket(
  */
 export function webSocketLink(address: string | URL, options: NodeWebSocketLinkOptions = {}): Link {
   if (!isRelative(address)) webSocketUrl(address, options.baseUrl);
-  return reconnectingWith((own) => connectWebSocket(address, own), options);
+  const link = reconnectingWith((own) => connectWebSocket(address, own), options);
+  return Object.assign(link, { address: `${address}` });
 }
 
 function openSocket(
+  Socket: typeof ClosingSocket,
   url: URL,
   request: UpgradeRequest,
   options: NodeWebSocketConnectOptions,
@@ -125,7 +129,7 @@ function openSocket(
     handshakeTimeout: Math.min(options.connectTimeoutMs ?? defaultConnectTimeoutMs, longestDelayMs),
   };
   try {
-    return new ClosingSocket(url, [...request.protocols], settings);
+    return new Socket(url, [...request.protocols], settings);
   } catch (error) {
     throw connectionFailed(url, "cannot be connected to", { cause: error });
   }
