@@ -21,7 +21,8 @@ const callwire = async () => {
     port: 0,
     keepAliveTimeoutMs,
     ...limits,
-    ws: limits,
+    // Without pings, as `ws` is by itself: the clients here do not answer them.
+    webSocket: { maxConnections: many, pingMs: Number.POSITIVE_INFINITY },
   });
   return http.port;
 };
