@@ -16,7 +16,7 @@ const page = join(root, "docs", "reliability.md");
 const sections = {
   model: { command: "npm run model", show: modelTable },
   fuzz: { command: "npm run fuzz", show: fuzzTable },
-  mutants: { command: "npm run mutants", show: mutantTable },
+  mutants: { command: "npm run mutate", show: mutantTable },
   faults: { command: "npm run faults", show: faultTable },
   soak: { command: "npm run soak", show: soakTable },
   overload: { command: "npm run overload", show: overloadTable },

@@ -25,6 +25,7 @@ import { type RelaySettings, timeLeft } from "./relay.ts";
 import type { Route } from "./routes.ts";
 import { staysConnected, type Target } from "./target.ts";
 import type { Trouble, Upstream } from "./upstream.ts";
+import type { SendUpstream } from "./upstream-call.ts";
 
 /** Where a call is forwarded to. */
 interface Way {
@@ -36,6 +37,7 @@ interface Way {
   readonly log: Log;
   /** Longest message to the upstream. */
   readonly maxBytes: number;
+  readonly send: SendUpstream;
 }
 
 /** The notification that cancels an MCP request. */
@@ -101,7 +103,7 @@ export async function forwardCall(
 function settingsOf(
   request: Request,
   context: Context,
-  { route, upstream, described, clock, maxBytes }: Way,
+  { route, upstream, described, clock, maxBytes, send }: Way,
 ): RelaySettings {
   const { config } = route;
   const streams = described?.["x-stream"] !== undefined;
@@ -117,6 +119,7 @@ function settingsOf(
     timeoutMs: Number.isFinite(left) ? left : undefined,
     headers: forwardedHeaders(context, upstream.config.forwardHeaders),
     maxBytes,
+    send,
   };
 }
 
