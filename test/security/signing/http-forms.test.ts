@@ -3,6 +3,7 @@ import { createServer } from "callwire";
 import {
   contentDigest,
   createSigningKey,
+  httpSigner,
   refuseReplays,
   signedParams,
   signParams,
@@ -279,4 +280,108 @@ test("params are checked with stores that take their time", async () => {
     }
   }
   expect(replies).toEqual([5, "replayed", 5, "replayed"]);
+});
+
+describe("the reply to a signed request", () => {
+  const clock = new FakeClock(1_000_000_000);
+  const host = createSigningKey("hmac-sha256", "host").signer;
+  const { sign, check } = httpSigner({ key: record, replyKeys: [host], clock });
+  const headers = { "content-type": "application/json" };
+  const request = { method: "POST", url: "http://a.example/rpc", headers, body: "{}" };
+  const bound: [string, string | true][] = [
+    ["key", "callwire"],
+    ["req", true],
+  ];
+  const all = [component("@status"), component("content-digest"), component("signature", bound)];
+
+  async function faultOf(change: {
+    items?: ReturnType<typeof component>[];
+    created?: number;
+    body?: string;
+    status?: number;
+    unsigned?: boolean;
+  }): Promise<unknown> {
+    const sent = await sign(request);
+    const { items = all, created = clock.now() / 1_000, status = 200 } = change;
+    const digest = contentDigest("5");
+    const header = (name: string) => (name === "content-digest" ? digest : undefined);
+    const message = {
+      header,
+      derived: (name: string) => (name === "@status" ? "200" : undefined),
+      request: { derived: () => undefined, header: (name: string) => sent[name] },
+    };
+    const signed: Record<string, string> = change.unsigned
+      ? {}
+      : signatureHeaders(message, new Key(host), items, new Map([["created", created]]));
+    const reply = {
+      status,
+      body: change.body ?? "5",
+      header: (name: string) => signed[name] ?? header(name),
+    };
+    try {
+      await check?.(reply, sent);
+      return undefined;
+    } catch (error) {
+      return (error as Error).message;
+    }
+  }
+
+  test("is trusted if its signature covers it and the request", async () => {
+    expect(await faultOf({})).toBeUndefined();
+    expect(await faultOf({ created: clock.now() / 1_000 - 60 })).toBeUndefined();
+  });
+
+  const invalid = "the signature of the reply is not valid";
+  test.each([
+    ["an old one", { created: 1 }, "the signature of the reply has expired"],
+    ["one without a time", { created: "now" as never }, "the signature of the reply has expired"],
+    ["another body", { body: "6" }, invalid],
+    ["another status", { status: 201 }, invalid],
+    ["one that covers no status", { items: all.slice(1) }, invalid],
+    ["one that covers no body", { items: [all[0], all[2]] as never }, invalid],
+    ["one for any request", { items: all.slice(0, 2) }, invalid],
+    [
+      "one for another signature",
+      { items: [...all.slice(0, 2), component("signature-input", bound)] },
+      invalid,
+    ],
+    [
+      "one for all signatures",
+      { items: [...all.slice(0, 2), component("signature", [["req", true]])] },
+      invalid,
+    ],
+    ["an unsigned one", { unsigned: true }, "the reply is not signed"],
+    ["an unsigned redirect", { unsigned: true, status: 399 }, "the reply is not signed"],
+    [
+      "an unsigned error",
+      { unsigned: true, status: 400 },
+      "the server replied with status 400, without a signature",
+    ],
+  ])("is not trusted: %s", async (_, change, fault) => {
+    expect(await faultOf(change)).toBe(fault);
+  });
+
+  test("is not checked without keys", () => {
+    expect(httpSigner({ key: record }).check).toBeUndefined();
+  });
+
+  test("follows a request that is valid for a minute, and names its query", async () => {
+    const { "signature-input": input = "" } = await sign({ ...request, url: `${request.url}?a` });
+    expect(input).toMatch(
+      /^callwire=\("@method" "@authority" "@path" "content-type" "content-digest" "@query"\);created=1000000;expires=1000060;nonce="[\w-]{22}";keyid="k"$/,
+    );
+    expect((await sign(request))["signature-input"]).not.toContain("@query");
+  });
+});
+
+test("a key is valid from its first moment to before its last", () => {
+  const key = new Key({ ...record, notBefore: new Date(10), notAfter: "1970-01-01T00:00:00.020Z" });
+  expect([9, 10, 19, 20].map((now) => key.isValidAt(now))).toEqual([false, true, true, false]);
+  expect(new Key(record).isValidAt(0)).toBe(true);
+  expect(new Key(record).principal).toEqual({ id: "k" });
+  expect(() => new Key({ ...record, notAfter: "soon" })).toThrow('"soon" is not a valid date');
+  const { verifier } = createSigningKey("ed25519", "public");
+  expect(() => new Key(verifier).sign("text")).toThrow(
+    "the key public cannot sign: it is not a private key",
+  );
 });
