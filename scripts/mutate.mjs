@@ -74,8 +74,7 @@ const { values: flags, positionals } = parseArgs({
 });
 const folders =
   positionals.length > 0 ? positionals : ["src/protocol", "src/framing", "src/security/signing"];
-/** @type {{ folders: Row[], excused: (Mutant & { reason: string })[] }} */
-const figures = JSON.parse(readFileSync(figuresPath, "utf8"));
+const { excused } = readFigures();
 
 const changed = flags.since === undefined ? undefined : changedSince(flags.since);
 /** @type {(Mutant & { folder: string })[]} */
@@ -183,8 +182,12 @@ function report(caught) {
   const rows = folders.map((name) => {
     const here = chosen.filter((id) => mutants[id]?.folder === name);
     const alive = here.filter((id) => !caught.has(id));
-    const excused = alive.filter((id) => excuseFor(id) !== undefined).length;
-    const row = { name, mutants: here.length, caught: here.length - alive.length, excused };
+    const row = {
+      name,
+      mutants: here.length,
+      caught: here.length - alive.length,
+      excused: alive.filter((id) => excuseFor(id) !== undefined).length,
+    };
     if (flags.sample === undefined) return row;
     const of = mutants.filter(({ folder }) => folder === name).length;
     return { ...row, of, seed: Number(flags.seed) };
@@ -194,10 +197,17 @@ function report(caught) {
   return rows.every((row) => row.caught >= wantedShare * row.mutants) ? 0 : 1;
 }
 
+/** @returns {{ folders: Row[], excused: (Mutant & { reason: string })[] }} */
+function readFigures() {
+  return JSON.parse(readFileSync(figuresPath, "utf8"));
+}
+
 /** Replaces the figures of these folders, and keeps those of others. @param {Row[]} rows */
 function writeFigures(rows) {
   const date = new Date().toISOString().slice(0, 10);
   const commit = git("rev-parse", "--short", "HEAD").stdout.trim();
+  // Read again, because another run may have written meanwhile.
+  const figures = readFigures();
   const kept = figures.folders.filter(({ name }) => rows.every((row) => row.name !== name));
   const measured = rows.map((row) => ({ ...row, date, commit }));
   const all = [...kept, ...measured].sort((a, b) => (a.name < b.name ? -1 : 1));
@@ -212,7 +222,7 @@ function writeFigures(rows) {
 /** Lines move, so the same change in the same file is meant, nearest to the line. @param {number} id */
 function excuseFor(id) {
   const mutant = /** @type {Mutant} */ (mutants[id]);
-  return figures.excused.find(({ file, line, change }) => {
+  return excused.find(({ file, line, change }) => {
     if (file !== mutant.file || change !== mutant.change) return false;
     const distance = Math.abs(mutant.line - line);
     return !mutants.some(
