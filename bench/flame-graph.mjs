@@ -7,7 +7,7 @@ const headHeight = 52;
 const leastShare = 0.004;
 /** Which part a function belongs to, by its file. */
 const parts = [
-  ["callwire", /\/dist\/(?!cli)|\/callwire\//, "#2f9e76"],
+  ["callwire", /\/dist\/(?!cli\/)|\/callwire\//, "#2f9e76"],
   ["other packages", /node_modules/, "#7a6fc4"],
   ["Node", /^node:/, "#5b8fc9"],
   ["system calls, collector, V8", /^$/, "#a0a7b0"],

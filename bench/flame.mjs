@@ -12,15 +12,19 @@ import { asking, start } from "./processes.mjs";
 
 const images = fileURLToPath(new URL("../docs/images", import.meta.url));
 
-await draw("flame-server.svg", "Server: echo of 1 KiB over HTTP, 64 connections", async (profiled) => {
-  const server = profiled("growth-end.mjs");
-  const client = end("growth-end.mjs");
-  const { port } = await server.ask("serve", { kind: "callwire" });
-  const load = (ms) => client.ask("load", { port, kib: 1, connections: 64, ms });
-  await load(4000);
-  client.child.disconnect();
-  return server;
-});
+await draw(
+  "flame-server.svg",
+  "Server: echo of 1 KiB over HTTP, 64 connections",
+  async (profiled) => {
+    const server = profiled("growth-end.mjs");
+    const client = end("growth-end.mjs");
+    const { port } = await server.ask("serve", { kind: "callwire" });
+    const load = (ms) => client.ask("load", { port, kib: 1, connections: 64, ms });
+    await load(4000);
+    client.child.disconnect();
+    return server;
+  },
+);
 
 await draw("flame-client.svg", "Client: httpLink, add, 64 calls in flight", async (profiled) => {
   const upstream = end("upstream.mjs");

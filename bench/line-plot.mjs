@@ -54,7 +54,7 @@ function drawn({ title, x, unit, lines, isLog = false }, offset) {
       (each) =>
         `<text x="${fixed(across(each))}" y="${floor + 16}" text-anchor="middle">${each.toLocaleString("en")}</text>`,
     ),
-    `<text x="${width - right + 10}" y="${floor + 16}">${escaped(x)}</text>`,
+    `<text x="${width - right + 32}" y="${floor + 16}">${escaped(x)}</text>`,
     ...lines.map(({ name, points }, i) => {
       const path = points.map(({ x: px, y }) => `${fixed(across(px))} ${fixed(up(y))}`).join("L");
       const colour = colours[i % colours.length];

@@ -63,7 +63,12 @@ export function speedTable(suites) {
     .sort((a, b) => a.ratio.median - b.ratio.median);
   if (worst) {
     const where = `the worst case, in \`${worst.suite}\`: ${worst.workload}`;
-    cells.push([where, `${worst.label} against the same by hand`, worst.ratio.median.toFixed(2), ""]);
+    cells.push([
+      where,
+      `${worst.label} against the same by hand`,
+      worst.ratio.median.toFixed(2),
+      "",
+    ]);
   }
   return aligned([["where", "written by hand", "callwire", "next"], ...cells]);
 }
