@@ -61,7 +61,7 @@ export interface NodeHttpLinkOptions extends HttpLinkOptions {
  * ```
  */
 export function httpLink(url: string | URL, options: NodeHttpLinkOptions = {}): Link {
-  if (options.fetch !== undefined) return fetchLink(url, options);
+  if (options.fetch !== undefined || isOfPage(url, options)) return fetchLink(url, options);
   const { maxReplyBytes = defaultMaxReplyBytes, signer } = options;
   const address = isRelative(url) ? undefined : httpUrl(url);
   let destination: Destination | undefined;
@@ -165,6 +165,7 @@ export function httpLink(url: string | URL, options: NodeHttpLinkOptions = {}): 
   };
 
   return exchangeLink(renewing(exchange, options.credentials), {
+    address: `${url}`,
     write: writeRequest,
     close: async () => {
       closed = true;
@@ -174,6 +175,14 @@ export function httpLink(url: string | URL, options: NodeHttpLinkOptions = {}): 
     // A signature covers a text.
     carriesBytes: signer === undefined,
   });
+}
+
+/**
+ * Whether the link is code of a page, which also runs in Node, in tests and on servers that render: it uses `fetch`
+ * there too, because MSW, Next.js and others replace that.
+ */
+function isOfPage(url: string | URL, { connections, tls }: NodeHttpLinkOptions): boolean {
+  return isRelative(url) && connections === undefined && tls === undefined;
 }
 
 /** Where the calls of a link go. */

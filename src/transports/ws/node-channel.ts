@@ -9,7 +9,7 @@ import type { WireBuffers } from "../../protocol/memory-bounds.ts";
 import { countUnsent } from "../../streams/unsent-bytes.ts";
 import { closes, lossOf, messageTooBig, notText, policyViolation, tooLong } from "./close-code.ts";
 import type { ClosingSocket } from "./closing-socket.ts";
-import { deflatedFrames, IncomingFrames, textFrames } from "./frames.ts";
+import { binaryFrame, deflatedFrames, IncomingFrames, textFrames } from "./frames.ts";
 
 /** The socket under a WebSocket of `ws`. */
 type Socket = Duplex & { setTimeout?(ms: number): unknown };
@@ -55,8 +55,8 @@ export class NodeChannel implements Channel {
   #paused = false;
   /** Whether reading is stopped. */
   #stopped = false;
-  /** Messages that arrived in the chunk during which reading stopped; undefined stands for a binary one. */
-  readonly #held: (string | undefined)[] = [];
+  /** Messages that arrived in the chunk during which reading stopped. */
+  readonly #held: (string | Uint8Array)[] = [];
   /** The last ping that is unanswered. */
   #owedPong: Uint8Array | undefined;
   /** Payload of our last ping; a peer that does not read cannot know it. */
@@ -126,7 +126,15 @@ export class NodeChannel implements Channel {
 
   send(text: string): void {
     if (this.#closing || this.#ended) return;
-    if (!this.#queue.add(text)) return;
+    if (this.#queue.add(text)) this.#flushSoon();
+  }
+
+  sendBytes(frame: Uint8Array): void {
+    if (this.#closing || this.#ended) return;
+    if (this.#queue.addFrame(binaryFrame(frame, this.#masked))) this.#flushSoon();
+  }
+
+  #flushSoon(): void {
     // Runs when all messages of a chunk were read and the promises that they settled are done. A client also gathers
     // the calls of everything read in this turn, for example on the sockets of a gateway.
     if (this.#masked) setImmediate(this.#flushLater);
@@ -162,11 +170,11 @@ export class NodeChannel implements Channel {
   #receive(data: Buffer, isBinary: boolean): void {
     if (this.#closing || this.#ended) return;
     this.#heartbeat.heard = true;
-    const text = isBinary ? undefined : data.toString();
-    if (this.#held.length === 0 && this.#hasRoom) this.#take(text);
+    const message = isBinary ? data : data.toString();
+    if (this.#held.length === 0 && this.#hasRoom) this.#take(message);
     else {
       // A paused socket still delivers what it has read.
-      this.#held.push(text);
+      this.#held.push(message);
       this.#pauseOrResume();
     }
   }
@@ -175,9 +183,10 @@ export class NodeChannel implements Channel {
     return !this.#paused && this.bufferedBytes <= this.#holdAbove;
   }
 
-  #take(text: string | undefined): void {
-    if (text === undefined) this.#listener?.fault(notText);
-    else this.#listener?.message(text);
+  #take(message: string | Uint8Array): void {
+    if (typeof message === "string") this.#listener?.message(message);
+    else if (this.#listener?.bytes !== undefined) this.#listener.bytes(message);
+    else this.#listener?.fault(notText);
   }
 
   /** Handles held messages while there is room for their replies. */
@@ -185,7 +194,7 @@ export class NodeChannel implements Channel {
     // A destroyed socket calls back for everything that it drops, and held messages must not be handled then.
     if (this.#socket.destroyed || this.#concluding) return;
     while (this.#held.length > 0 && !this.#closing && this.#hasRoom) {
-      this.#take(this.#held.shift());
+      this.#take(this.#held.shift() as string | Uint8Array);
     }
     this.#pauseOrResume();
   }
@@ -307,7 +316,7 @@ export class NodeChannel implements Channel {
       return;
     }
     this.#concluding = true;
-    this.#take(this.#held.shift());
+    this.#take(this.#held.shift() as string | Uint8Array);
     setImmediate(() => this.#conclude(error));
   }
 

@@ -3,6 +3,7 @@ import type { ConnectionOptions as TlsOptions } from "node:tls";
 import { Connection } from "../../connection/connection.ts";
 import { maxIncomingBytes } from "../../connection/connection-options.ts";
 import { longestDelayMs } from "../../protocol/clock.ts";
+import { consoleLog } from "../../protocol/console-log.ts";
 import { defaultConnectTimeoutMs } from "../../protocol/defaults.ts";
 import type { Link } from "../../protocol/link.ts";
 import { isRelative } from "../../protocol/url.ts";
@@ -50,7 +51,7 @@ export async function connectWebSocket(
   options: NodeWebSocketConnectOptions = {},
 ): Promise<Connection> {
   const url = webSocketUrl(address, options.baseUrl);
-  const { service, log, seal, signal } = options;
+  const { service, log = service?.log ?? consoleLog, seal, signal } = options;
   const limits = clientLimits(options);
   const request = await upgradeRequest(options);
   const { ClosingSocket } = await import("./closing-socket.ts");
@@ -110,7 +111,8 @@ export async function connectWebSocket(
  */
 export function webSocketLink(address: string | URL, options: NodeWebSocketLinkOptions = {}): Link {
   if (!isRelative(address)) webSocketUrl(address, options.baseUrl);
-  return reconnectingWith((own) => connectWebSocket(address, own), options);
+  const link = reconnectingWith((own) => connectWebSocket(address, own), options);
+  return Object.assign(link, { address: `${address}` });
 }
 
 function openSocket(

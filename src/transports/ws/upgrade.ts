@@ -58,7 +58,7 @@ export function wsUpgrade(service: Service, options: WsUpgradeOptions = {}): Upg
   if (path !== undefined && !path.startsWith("/")) {
     throw new TypeError(`"path" must begin with a slash, not "${path}"`);
   }
-  const counts = new ConnectionCounts(options);
+  const counts = new ConnectionCounts(options, service.log, service.running.clock);
   const writeTimeoutMs = limitOf("writeTimeoutMs", options.writeTimeoutMs, defaultWriteTimeoutMs);
   const connections = new OpenConnections(service);
   const access = new HostCheck(service, options);
@@ -131,8 +131,9 @@ function isOnlyListener(socket: Duplex): boolean {
 }
 
 function transportOf({ headers, socket }: IncomingMessage): Transport {
-  const { remoteAddress } = socket;
-  return { kind: "websocket", headers, remoteAddress, certificate: peerCertificate(socket) };
+  const { remoteAddress, remotePort } = socket;
+  const certificate = peerCertificate(socket);
+  return { kind: "websocket", headers, remoteAddress, remotePort, certificate };
 }
 
 function refuse(socket: Duplex, { status, message, headers }: Refused): void {
