@@ -28,12 +28,11 @@ import {
   isVersion1,
   limitFault,
   numberAsWritten,
-  parsePayload,
   type Rules,
   requestFault,
-  unparsable,
   type Version,
 } from "./parse.ts";
+import { parsePayload, unparsable } from "./payload.ts";
 import { ReplyWriter } from "./reply-writer.ts";
 import { idText } from "./serialize.ts";
 import { detachRequest } from "./string-copy.ts";

@@ -45,6 +45,29 @@ export interface ErrorDefinition {
 /** The errors that a method declares, by the names under which its handler throws them. */
 export type ErrorDefinitions = { readonly [name: string]: ErrorDefinition };
 
+/**
+ * Defines errors that methods share. Their codes keep their literal types, by which callers tell the errors apart.
+ * @example
+ * ```ts
+ * import { defineErrors, method } from "callwire";
+ * import { z } from "zod";
+ *
+ * const { NOT_FOUND, LOCKED } = defineErrors({
+ *   NOT_FOUND: { code: 1404, data: z.object({ id: z.string() }) },
+ *   LOCKED: { code: 1423 },
+ * });
+ * const params = z.object({ id: z.string() });
+ *
+ * export const tasks = {
+ *   get: method({ params, errors: { NOT_FOUND } }),
+ *   remove: method({ params, errors: { NOT_FOUND, LOCKED } }),
+ * };
+ * ```
+ */
+export function defineErrors<const Errors extends ErrorDefinitions>(errors: Errors): Errors {
+  return errors;
+}
+
 /** How agents see a method that is offered to them as a tool. */
 export interface ToolHints {
   /** The tool's name. @default the method's name, with "_" for characters that tool names may not hold */

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { canonicalBatch, canonicalMessage } from "../../src/protocol/canonical.ts";
 import { duplicateMember } from "../../src/protocol/duplicate-members.ts";
-import { parsePayload, unparsable } from "../../src/protocol/parse.ts";
+import { parsePayload, unparsable } from "../../src/protocol/payload.ts";
 import { isFull } from "../full.ts";
 import { nearBatch, nearMessage } from "./near-canonical.ts";
 

@@ -25,7 +25,7 @@ interface Waiting {
   /** Without it, the call would see what an `AsyncLocalStorage` holds for another request. */
   readonly scope: AsyncResource;
   readonly since: number;
-  /** When it arrived, as `Overload` measures time. */
+  /** When the first request of the same turn arrived, as `Overload` measures time. */
   readonly arrival: number;
   /** The first turn in which it may run. */
   readonly turn: number;
@@ -43,10 +43,10 @@ export class Pace {
   /** How long calls have run in this turn of the event loop. */
   #spentMs = 0;
   #isSpending = false;
-  /** `arrival` of the calls that began to wait in this turn; reading it costs as much as a short call. */
-  #arrival: number | undefined = undefined;
   #turns = 0;
   #isTurning = false;
+  /** When the first request of this turn arrived; to read the CPU time for each would take longer than to parse it. */
+  #arrival: number | undefined = undefined;
   /** Turns since the last call. */
   #idleTurns = 0;
   /** Set when a request arrives, whatever becomes of it. */
@@ -102,8 +102,8 @@ export class Pace {
 
   #runWaiting(): void {
     this.#isTurning = false;
-    this.#arrival = undefined;
     this.#turns++;
+    this.#arrival = undefined;
     const mayBeMore = this.hasArrived && ++this.#idleTurns < mostTurns;
     this.hasArrived = false;
     if (mayBeMore) {
