@@ -22,7 +22,18 @@ import { parseArgs } from "node:util";
 import { mutate } from "./mutants.mjs";
 import { planVariable, readJournal } from "./mutation-plan.mjs";
 
-/** @typedef {import("./mutation-plan.mjs").Entry} Entry @typedef {import("./mutants.mjs").Mutant} Mutant */
+/**
+ * @typedef {import("./mutation-plan.mjs").Entry} Entry
+ * @typedef {import("./mutants.mjs").Mutant} Mutant
+ *
+ * @typedef {object} Row the figures of a folder
+ * @property {string} name
+ * @property {number} mutants how many were tried
+ * @property {number} caught
+ * @property {number} excused of those that were not caught
+ * @property {number} [of] how many there are, if they are a sample
+ * @property {number} [seed] of the sample
+ */
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const figuresPath = join(root, "docs/reliability/mutants.json");
@@ -63,8 +74,7 @@ const { values: flags, positionals } = parseArgs({
 });
 const folders =
   positionals.length > 0 ? positionals : ["src/protocol", "src/framing", "src/security/signing"];
-/** @type {{ excused: (Mutant & { reason: string })[] }} */
-const figures = JSON.parse(readFileSync(figuresPath, "utf8"));
+const { excused } = readFigures();
 
 const changed = flags.since === undefined ? undefined : changedSince(flags.since);
 /** @type {(Mutant & { folder: string })[]} */
@@ -172,32 +182,47 @@ function report(caught) {
   const rows = folders.map((name) => {
     const here = chosen.filter((id) => mutants[id]?.folder === name);
     const alive = here.filter((id) => !caught.has(id));
-    const excused = alive.filter((id) => excuseFor(id) !== undefined).length;
-    return { name, mutants: here.length, caught: here.length - alive.length, excused };
+    const row = {
+      name,
+      mutants: here.length,
+      caught: here.length - alive.length,
+      excused: alive.filter((id) => excuseFor(id) !== undefined).length,
+    };
+    if (flags.sample === undefined) return row;
+    const of = mutants.filter(({ folder }) => folder === name).length;
+    return { ...row, of, seed: Number(flags.seed) };
   });
   console.table(rows);
   if (flags.write) writeFigures(rows);
   return rows.every((row) => row.caught >= wantedShare * row.mutants) ? 0 : 1;
 }
 
-/** @param {object[]} rows */
+/** @returns {{ folders: Row[], excused: (Mutant & { reason: string })[] }} */
+function readFigures() {
+  return JSON.parse(readFileSync(figuresPath, "utf8"));
+}
+
+/** Replaces the figures of these folders, and keeps those of others. @param {Row[]} rows */
 function writeFigures(rows) {
-  const { stdout } = git("rev-parse", "--short", "HEAD");
-  const { sample, seed } = flags;
-  const measured = {
-    date: new Date().toISOString().slice(0, 10),
-    commit: stdout.trim(),
-    ...(sample === undefined ? {} : { sample: Number(sample), seed: Number(seed) }),
-    folders: rows,
-    excused: figures.excused,
-  };
-  writeFileSync(figuresPath, `${JSON.stringify(measured, undefined, 2)}\n`);
+  const date = new Date().toISOString().slice(0, 10);
+  const commit = git("rev-parse", "--short", "HEAD").stdout.trim();
+  // Read again, because another run may have written meanwhile.
+  const figures = readFigures();
+  const kept = figures.folders.filter(({ name }) => rows.every((row) => row.name !== name));
+  const measured = rows.map((row) => ({ ...row, date, commit }));
+  const all = [...kept, ...measured].sort((a, b) => (a.name < b.name ? -1 : 1));
+  const text = JSON.stringify(
+    { date, commit, folders: all, excused: figures.excused },
+    undefined,
+    2,
+  );
+  writeFileSync(figuresPath, `${text}\n`);
 }
 
 /** Lines move, so the same change in the same file is meant, nearest to the line. @param {number} id */
 function excuseFor(id) {
   const mutant = /** @type {Mutant} */ (mutants[id]);
-  return figures.excused.find(({ file, line, change }) => {
+  return excused.find(({ file, line, change }) => {
     if (file !== mutant.file || change !== mutant.change) return false;
     const distance = Math.abs(mutant.line - line);
     return !mutants.some(

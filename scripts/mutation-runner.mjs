@@ -179,8 +179,12 @@ export default class MutationRunner extends TestRunner {
       const names = this.#reachedByAll.has(id) ? undefined : this.#reachedBy.get(id);
       await this.#try(id, file, selections(usable, names), false);
     }
-    // What ran when its module was loaded has to be loaded again, if this file uses the module at all.
+    // What ran when its module was loaded has to be loaded again, if this file runs or imports the module.
     const used = new Set([...reachedHere].map(sourceOf));
+    const { evaluatedModules } = /** @type {any} */ (this).workerState;
+    for (const id of evaluatedModules.getModuleById(file.filepath)?.imports ?? []) {
+      used.add(id.slice(root.length + 1));
+    }
     for (const id of [...atLoad].filter((id) => isOpen(id) && !reachedHere.has(id))) {
       if (used.has(sourceOf(id))) await this.#try(id, file, selections(usable, undefined), true);
     }

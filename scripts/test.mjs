@@ -26,6 +26,7 @@ const peers = [
   "tracing example",
   "board example",
   "next example",
+  "vue example",
 ];
 
 /**

@@ -86,6 +86,11 @@ export interface ToolHints {
 
 /** Limits that a method may have for itself, lower or higher than those of its server. */
 export interface MethodLimits {
+  /**
+   * Longest message of a call, in characters. Wires accept the longest of any method, and a longer call of another
+   * method is refused before its handler and middleware run. Batches have the server's limit. @default the server's
+   */
+  readonly maxMessageBytes?: number;
   /** Most files, Blobs, byte streams and long byte arrays of a call. @default the server's */
   readonly maxFiles?: number;
   /** Longest of them, in bytes. @default the server's */

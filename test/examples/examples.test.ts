@@ -44,6 +44,7 @@ const expected: Readonly<Record<string, readonly string[]>> = {
     "rendered on the server: true",
     'from a route: [{"title":"Water the plants","done":false}]',
   ],
+  vue: ["<p>2 + 3 = 5</p>", "for the page: 5"],
   "a2a-tck": [
     "Listening on http://127.0.0.1:0/a2a",
     "Found TCK agent",
@@ -149,6 +150,7 @@ const needs: Readonly<Record<string, string>> = {
   python: "python3",
   "scale-out": "nats-server",
   tracing: "tracing example",
+  vue: "vue example",
 };
 
 function quickstart(): string[] {
