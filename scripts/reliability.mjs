@@ -16,7 +16,7 @@ const page = join(root, "docs", "reliability.md");
 const sections = {
   model: { command: "npm run model", show: modelTable },
   fuzz: { command: "npm run fuzz", show: fuzzTable },
-  mutants: { command: "npm run mutants", show: mutantTable },
+  mutants: { command: "npm run mutate", show: mutantTable },
   faults: { command: "npm run faults", show: faultTable },
   soak: { command: "npm run soak", show: soakTable },
   overload: { command: "npm run overload", show: overloadTable },
@@ -49,7 +49,8 @@ export function withFigures(text) {
     const file = join(folder, `${name}.json`);
     const figures = existsSync(file) ? JSON.parse(readFileSync(file, "utf8")) : undefined;
     const part =
-      figures === undefined
+      // A file without a commit holds the place of a run that is still to come.
+      !figures?.commit
         ? `Not measured yet; \`${command}\` does it.`
         : `\`${command}\`, ${figures.date}, commit ${figures.commit}:\n\n${show(figures)}`;
     const marks = new RegExp(`(<!-- ${name} -->\n).*?(\n<!-- /${name} -->)`, "s");

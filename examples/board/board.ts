@@ -1,4 +1,4 @@
-/** The server of the board, without a wire: express.ts, fastify.ts, hono.ts and next mount it. */
+/** The server of the board, without a wire: express.ts, fastify.ts and hono.ts mount it, and so does ../next. */
 import { randomUUID } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
 import { createServer, implement, RpcError, topic, withContext } from "callwire";

@@ -41,6 +41,9 @@ export interface Attached extends Descriptor {
   readonly path: string;
 }
 
+/** Bytes with a buffer of their own; `Uint8Array` has no type argument before TypeScript 5.7. */
+type OwnBytes = ReturnType<Uint8Array["slice"]>;
+
 /** The names of the types whose bytes may travel beside the message. */
 export type ByteKind = "bytes" | "blob" | "file" | "stream";
 
@@ -139,7 +142,7 @@ export async function readAll(
   stream: ReadableStream<Uint8Array>,
   maxBytes: number,
   signal?: AbortSignal,
-): Promise<Uint8Array<ArrayBuffer>> {
+): Promise<OwnBytes> {
   const reader = stream.getReader();
   const cancel = (): void => void reader.cancel().catch(() => {});
   if (signal?.aborted) cancel();

@@ -121,6 +121,9 @@ function safe(isListed: (origin: string) => boolean): (origin: string) => boolea
 }
 
 function isSame(origin: string, host: string | undefined): boolean {
+  if (host === undefined) return false;
+  // Browsers write both in lower case.
+  if (origin === `http://${host}` || origin === `https://${host}`) return true;
   const [scheme, authority] = origin.toLowerCase().split("://");
-  return (scheme === "http" || scheme === "https") && authority === host?.toLowerCase();
+  return (scheme === "http" || scheme === "https") && authority === host.toLowerCase();
 }

@@ -54,10 +54,12 @@ export interface GroupQueries {
 }
 
 /** Options of a query; add others by spreading: `useQuery({ ...options, staleTime: 5_000 })`. */
-export type QueryCall<Result, Failed> = QueryOptions<Result, Failed, Result, QueryKey> & {
+export interface QueryCall<Result, Failed> {
   readonly queryKey: DataTag<QueryKey, Result, Failed>;
   readonly queryFn: (context: { readonly signal: AbortSignal }) => Promise<Result>;
-};
+  /** Never set: TanStack Query infers the type of errors from it. */
+  readonly retry?: NonNullable<QueryOptions<Result, Failed>["retry"]>;
+}
 
 /** How the pages of an infinite query are asked for. */
 export interface PagesOf<Params, Result, Page> {

@@ -90,8 +90,9 @@ export class MemoryWorkStore implements WorkStore {
     const before = this.#entries.get(id);
     if (record.version !== (before?.record.version ?? 0) + 1) return false;
     this.#makeRoom(record, before?.record);
-    if (before !== undefined) this.remove(id);
     const expiresAt = this.#clock.elapsed() + ttlMs;
+    // What is over may have made room for its own successor.
+    if (before !== undefined && this.#entries.has(id)) this.#count(before.record, -1);
     this.#entries.set(id, { record, expiresAt });
     this.#count(record, 1);
     this.#sweepAt(expiresAt);

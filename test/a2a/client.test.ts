@@ -267,4 +267,14 @@ describe("the store in memory", () => {
     const { error } = await ask("SendMessage", says("x".repeat(300)));
     expect(error?.data).toMatchObject({ reason: "busy" });
   });
+
+  test("counts what a message takes in memory, not how long it is", async () => {
+    const { ask } = await serveAgent({
+      store: new MemoryWorkStore({ maxBytes: 500_000 }),
+      execute,
+    });
+    const parts = [{ data: Array.from({ length: 10_000 }, () => ({})) }];
+    const { error } = await ask("SendMessage", says("", { parts }));
+    expect(error?.data).toMatchObject({ reason: "busy" });
+  });
 });

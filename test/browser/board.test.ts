@@ -1,6 +1,6 @@
 /** The task board of the examples, used in Chromium by two people at once, in each framework. */
 import { readFile } from "node:fs/promises";
-import type { Browser, Page } from "playwright-core";
+import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type Board, createBoard } from "../../examples/board/board.ts";
 import { mountExpress } from "../../examples/board/express.ts";
@@ -11,6 +11,7 @@ import { buildPage, type PageFile } from "../../examples/board/page.ts";
 import { build } from "../cli/process.ts";
 import { isFull } from "../full.ts";
 import { describeWith } from "../services.ts";
+import { add, login, task } from "./board-page.ts";
 import { launchChromium, openPage, type WatchedPage } from "./launch.ts";
 
 const mounts: Readonly<Record<string, Mount>> = {
@@ -25,20 +26,6 @@ function newBoard(): Board {
     passwords: { ann: "apple", bob: "banana" },
     audit: () => {},
   });
-}
-
-async function login(page: Page, name: string, password: string): Promise<void> {
-  await page.getByLabel("Name").fill(name);
-  await page.getByLabel("Password").fill(password);
-  await page.getByRole("button", { name: "Log in" }).click();
-}
-
-const task = (page: Page, title: string) => page.getByRole("listitem").filter({ hasText: title });
-
-async function add(page: Page, title: string): Promise<void> {
-  await page.getByLabel("New task").fill(title);
-  await page.getByRole("button", { name: "Add" }).click();
-  await task(page, title).waitFor();
 }
 
 describeWith(["playwright", "chromium", "board example"], "the task board", () => {

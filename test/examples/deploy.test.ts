@@ -91,6 +91,19 @@ describe("examples/deploy", () => {
     },
   );
 
+  test("no service is started by npm, which does not pass on SIGTERM", () => {
+    const files = ["callwire.service", "Dockerfile", "compose.yaml", "kubernetes.yaml"];
+    for (const file of files) {
+      const started = readFileSync(join(folder, file), "utf8")
+        .split("\n")
+        .filter((line) => /ExecStart|CMD|ENTRYPOINT|command:|args:/.test(line));
+      expect(started.join("\n"), file).not.toMatch(/\bnp[mx]\b/);
+    }
+    const page = readFileSync(join(root, "docs/deploy.md"), "utf8");
+    const commands = page.match(/```sh\n[^`]*```/g) ?? [];
+    expect(commands.join("")).not.toMatch(/\bnpx\b/);
+  });
+
   test("the image runs node itself, as a user that is not root", () => {
     const lines = readFileSync(join(folder, "Dockerfile"), "utf8").split("\n");
     expect(lines.filter((line) => line.startsWith("FROM "))).toHaveLength(2);

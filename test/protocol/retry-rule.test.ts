@@ -5,6 +5,7 @@ import {
   maySendAgain,
   type Outcome,
   outcomeOf,
+  reportedAs,
   worseOf,
 } from "../../src/protocol/retry-rule.ts";
 
@@ -139,5 +140,22 @@ describe("the retry rule", () => {
     expect(worseOf<unknown>(lost, limited)).toBe(lost);
     expect(worseOf<unknown>(failed, limited)).toBe(limited);
     expect(worseOf(undefined as unknown, failed)).toBe(failed);
+  });
+
+  test("a lost connection is reported with the code that it has for the call", () => {
+    const failed = new WireError("CONNECTION_FAILED", "nobody there", { status: 502 });
+    const lost = reportedAs("CONNECTION_LOST", failed);
+    expect(lost).toBeInstanceOf(WireError);
+    expect(lost).toMatchObject({ code: "CONNECTION_LOST", message: "nobody there", status: 502 });
+    expect((lost as WireError).cause).toBe(failed);
+    expect(reportedAs("CONNECTION_LOST", lost)).toBe(lost);
+    const cut = new WireError("CONNECTION_LOST", "cut");
+    expect(reportedAs("CONNECTION_FAILED", cut)).toMatchObject({
+      code: "CONNECTION_FAILED",
+      status: undefined,
+    });
+    for (const other of [new WireError("ABORTED", "given up"), new Error("no"), undefined]) {
+      expect(reportedAs("CONNECTION_LOST", other)).toBe(other);
+    }
   });
 });

@@ -4,17 +4,18 @@ import { httpLink } from "callwire/http";
 import { webSocketLink } from "callwire/ws";
 import { expect, onTestFinished, test } from "vitest";
 import { builtWithFolder } from "../cli/folder.ts";
-import { type Process, start } from "../cli/process.ts";
+import { type Process, type StartOptions, start } from "../cli/process.ts";
 
 const inFolder = builtWithFolder();
 
 async function serveWorkers(
   source: string,
-  ...flags: string[]
+  flags: readonly string[],
+  options?: StartOptions,
 ): Promise<Process & { readonly origin: string; readonly module: string }> {
   const module = inFolder(`methods-${Math.random().toString(36).slice(2)}.mjs`);
   await writeFile(module, source);
-  const served = start(["serve", module, "--port", "0", "--log", "json", ...flags]);
+  const served = start(["serve", module, "--port", "0", "--log", "json", ...flags], options);
   onTestFinished(() => served[Symbol.asyncDispose]());
   const [origin] = await served.shown(/http:\/\/127\.0\.0\.1:\d+/);
   return Object.assign(served, { origin, module });
@@ -42,7 +43,7 @@ async function ask(origin: string): Promise<number> {
 }
 
 test("workers share a port, and one page has the metrics of all", async () => {
-  const served = await serveWorkers(methods, "--workers", "2", "--metrics");
+  const served = await serveWorkers(methods, ["--workers", "2", "--metrics"]);
   const { origin } = served;
   const found = await pids(origin, 2);
   expect(found.has(served.child.pid ?? 0)).toBe(false);
@@ -66,7 +67,7 @@ test("workers share a port, and one page has the metrics of all", async () => {
 });
 
 test("a rolling restart replaces all workers and loses no call", async () => {
-  const served = await serveWorkers(methods, "--workers", "2");
+  const served = await serveWorkers(methods, ["--workers", "2"]);
   const old = await pids(served.origin, 2);
   const client = createClient(httpLink(`${served.origin}/rpc`));
   onTestFinished(() => client.close());
@@ -85,7 +86,7 @@ test("a rolling restart replaces all workers and loses no call", async () => {
 });
 
 test("a worker that crashed is replaced, and the others answer meanwhile", async () => {
-  const served = await serveWorkers(methods, "--workers", "2");
+  const served = await serveWorkers(methods, ["--workers", "2"]);
   await pids(served.origin, 2);
   const client = createClient(httpLink(`${served.origin}/rpc`));
   onTestFinished(() => client.close());
@@ -95,7 +96,7 @@ test("a worker that crashed is replaced, and the others answer meanwhile", async
 });
 
 test("--watch serves the module as it is after a change; one that cannot start changes nothing", async () => {
-  const served = await serveWorkers("export const text = () => 'one';", "--watch");
+  const served = await serveWorkers("export const text = () => 'one';", ["--watch"]);
   const text = async (): Promise<unknown> => {
     const client = createClient(httpLink(`${served.origin}/rpc`), { use: [retry()] });
     onTestFinished(() => client.close());
@@ -110,11 +111,12 @@ test("--watch serves the module as it is after a change; one that cannot start c
   expect(await text()).toBe("two");
 });
 
-test("a signal stops all workers after their calls", async () => {
+test("a signal stops all workers after their calls, whatever preloaded modules wait for", async () => {
+  const waiting = "--import=data:text/javascript,setInterval(()=>{},1e6)";
   const served = await serveWorkers(
     "export const slow = () => new Promise((r) => { console.error('began'); setTimeout(r, 500, 'done'); });",
-    "--workers",
-    "2",
+    ["--workers", "2"],
+    { env: { NODE_OPTIONS: `${process.env["NODE_OPTIONS"] ?? ""} ${waiting}` } },
   );
   const client = createClient(httpLink(`${served.origin}/rpc`));
   onTestFinished(() => client.close());

@@ -13,9 +13,8 @@ let token: string | undefined;
 /** Calls that read and write. */
 export const client = createClient<Contract>(
   httpLink("/rpc", {
-    credentials: () => ({
-      headers: token === undefined ? {} : { authorization: `Bearer ${token}` },
-    }),
+    credentials: () =>
+      token === undefined ? {} : { headers: { authorization: `Bearer ${token}` } },
   }),
   // Params and results may be files.
   { values: "rich" },

@@ -40,11 +40,13 @@ export class Pace {
   readonly #overload: Overload | undefined;
   readonly #timer: { now(): number };
   #waiting: Waiting[] = [];
+  /** How long calls have run in this turn of the event loop. */
   #spentMs = 0;
+  #isSpending = false;
   #turns = 0;
   #isTurning = false;
   /** When the first request of this turn arrived; to read the CPU time for each would take longer than to parse it. */
-  #arrival: number | undefined;
+  #arrival: number | undefined = undefined;
   /** Turns since the last call. */
   #idleTurns = 0;
   /** Set when a request arrives, whatever becomes of it. */
@@ -52,6 +54,7 @@ export class Pace {
   /** Until then no call runs in the turn that read its request. */
   #pressedUntil = 0;
   readonly #goOn = (): void => this.#runWaiting();
+  readonly #turned = (): void => this.#rest();
 
   /** Tests pass their own `timer`, in milliseconds. */
   constructor(overload: Overload | undefined, timer: { now(): number } = performance) {
@@ -77,6 +80,10 @@ export class Pace {
   }
 
   #timed(run: () => void, startedAt: number): void {
+    if (!this.#isSpending) {
+      this.#isSpending = true;
+      setImmediate(this.#turned);
+    }
     run();
     this.#spentMs += this.#timer.now() - startedAt;
     if (this.#spentMs >= turnMs) this.#turn();
@@ -86,6 +93,11 @@ export class Pace {
     if (this.#isTurning) return;
     this.#isTurning = true;
     setImmediate(this.#goOn);
+  }
+
+  #rest(): void {
+    this.#isSpending = false;
+    if (!this.#isTurning) this.#spentMs = 0;
   }
 
   #runWaiting(): void {

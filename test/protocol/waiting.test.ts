@@ -1,0 +1,209 @@
+import { FakeClock } from "callwire/testing";
+import { describe, expect, test } from "vitest";
+import {
+  checkTimeout,
+  deadlineOf,
+  LateError,
+  pause,
+  settledOrTimeout,
+  timeUntil,
+  withTimeout,
+} from "../../src/protocol/clock.ts";
+import { ItemQueue } from "../../src/protocol/item-queue.ts";
+import { Running, type TimedCall } from "../../src/protocol/running.ts";
+
+describe("waiting", () => {
+  test("a pause ends with its time, or with its signal, and leaves no timer", async () => {
+    const clock = new FakeClock();
+    const { signal } = new AbortController();
+    const first = pause(10, clock, signal);
+    expect(clock.waiting).toBe(1);
+    clock.advance(10);
+    await first;
+    const controller = new AbortController();
+    const second = pause(10, clock, controller.signal);
+    controller.abort();
+    await second;
+    expect(clock.waiting).toBe(0);
+    await pause(10, clock, controller.signal);
+    expect(clock.waiting).toBe(0);
+  });
+
+  test("a very long pause is not over at once", () => {
+    const clock = new FakeClock();
+    void pause(Number.MAX_SAFE_INTEGER, clock);
+    clock.advance(1_000);
+    expect(clock.waiting).toBe(1);
+  });
+
+  test("a promise has its time, and no timer after it", async () => {
+    const clock = new FakeClock();
+    expect(await withTimeout(clock, 10, Promise.resolve(5), "late")).toBe(5);
+    await expect(withTimeout(clock, 10, Promise.reject(new Error("no")), "late")).rejects.toThrow(
+      "no",
+    );
+    await Promise.resolve();
+    expect(clock.waiting).toBe(0);
+    const late = withTimeout(clock, 10, new Promise(() => {}), "it was late");
+    clock.advance(10);
+    const error = await late.catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(LateError);
+    expect(error).toMatchObject({ name: "LateError", message: "it was late" });
+  });
+
+  test("what settles first ends a wait", async () => {
+    const clock = new FakeClock();
+    await settledOrTimeout(clock, 10, Promise.resolve());
+    expect(clock.waiting).toBe(0);
+    const late = settledOrTimeout(clock, 10, new Promise(() => {}));
+    clock.advance(10);
+    await late;
+  });
+
+  test("the time until a moment is not negative", () => {
+    const clock = new FakeClock(1_000);
+    expect(timeUntil(clock, 1_500)).toBe(500);
+    expect(timeUntil(clock, 500)).toBe(0);
+  });
+
+  test("a deadline moves only when the clock is set", () => {
+    const clock = new FakeClock(1_000);
+    const call = { dueAt: 500 as number | undefined, epochOffset: undefined };
+    expect(deadlineOf(call, clock)).toBe(1_500);
+    clock.setTime(1_049);
+    expect(deadlineOf(call, clock)).toBe(1_500);
+    clock.setTime(1_050);
+    expect(deadlineOf(call, clock)).toBe(1_550);
+    expect(deadlineOf({ dueAt: undefined, epochOffset: undefined }, clock)).toBeUndefined();
+  });
+
+  test("a time limit is a number of at least 0", () => {
+    for (const ms of [undefined, 0, 1, Number.POSITIVE_INFINITY]) checkTimeout(ms);
+    for (const ms of [-1, Number.NaN, "5", null]) {
+      expect(() => checkTimeout(ms as never)).toThrow(
+        `timeoutMs must be a number of at least 0, not ${ms}`,
+      );
+    }
+  });
+});
+
+describe("running calls", () => {
+  /** Records how long the timers are that were set, and whether they keep the process alive. */
+  class WatchedClock extends FakeClock {
+    readonly set: [number, boolean | undefined][] = [];
+    override after(delayMs: number, run: () => void, holds?: boolean) {
+      this.set.push([delayMs, holds]);
+      return super.after(delayMs, run);
+    }
+  }
+  class Call implements TimedCall {
+    dueAt: number | undefined;
+    next: TimedCall | undefined;
+    prev: TimedCall | undefined;
+    expired = 0;
+    readonly #running: Running;
+
+    constructor(running: Running) {
+      this.#running = running;
+    }
+
+    expire(): void {
+      this.expired++;
+      this.#running.leave(this);
+    }
+  }
+
+  function callOn(running: Running, timeoutMs?: number): Call {
+    const call = new Call(running);
+    running.enter(call, timeoutMs);
+    return call;
+  }
+
+  test("expire a tick after their time, never before", () => {
+    const clock = new WatchedClock();
+    const running = new Running(clock);
+    const short = callOn(running, 100);
+    const long = callOn(running, 1_000);
+    const endless = callOn(running);
+    expect([running.size, running.list()]).toEqual([3, [short, long, endless]]);
+    clock.advance(109);
+    expect(short.expired).toBe(0);
+    clock.advance(21);
+    expect([short.expired, long.expired]).toEqual([1, 0]);
+    clock.advance(900);
+    expect([long.expired, endless.expired, running.size]).toEqual([1, 0, 1]);
+  });
+
+  test("share one timer, which sleeps while no call arrives", () => {
+    const clock = new WatchedClock();
+    const running = new Running(clock, true);
+    const calls = [callOn(running, 1_000), callOn(running, 2_000)];
+    expect(clock.waiting).toBe(1);
+    clock.advance(20);
+    expect(clock.set).toEqual([
+      [10, true],
+      [10, true],
+      [990, true],
+    ]);
+    for (const call of calls) running.leave(call);
+    // It would keep the process alive.
+    expect(clock.waiting).toBe(0);
+    callOn(new Running(clock));
+    clock.advance(20);
+    expect(clock.waiting).toBe(0);
+  });
+});
+
+describe("the items of a stream", () => {
+  test("wait in order, and the queue asks for more with each half window", async () => {
+    const queue = new ItemQueue();
+    const given: number[] = [];
+    const give = (count: number) => void given.push(count);
+    for (let n = 0; n < 63; n++) expect(queue.push(n, give)).toBeUndefined();
+    const full = queue.push(63, give);
+    expect(full).toBeInstanceOf(Promise);
+    expect([queue.size, queue.empty]).toEqual([64, false]);
+    for (let n = 0; n < 31; n++) expect(queue.take()).toBe(n);
+    await full;
+    expect(given).toEqual([64]);
+    expect(queue.take()).toBe(31);
+    expect(given).toEqual([64, 32]);
+    for (let n = 32; n < 64; n++) expect(queue.take()).toBe(n);
+    expect([given, queue.empty]).toEqual([[64, 32, 32], true]);
+  });
+
+  test("of another connection need new credit, and the reader is told where they begin", () => {
+    const queue = new ItemQueue();
+    const given: string[] = [];
+    void queue.push(1, (count) => void given.push(`first ${count}`));
+    const report = () => {};
+    queue.restart(report);
+    void queue.push(2, (count) => void given.push(`second ${count}`));
+    expect([queue.take(), queue.take(), queue.take()]).toEqual([1, report, 2]);
+    expect(given).toEqual(["first 64", "second 64"]);
+  });
+
+  test("wake their reader, as does the end; after it nothing is taken", async () => {
+    const queue = new ItemQueue();
+    const arrival = queue.arrival();
+    void queue.push("a", () => {});
+    await arrival;
+    queue.take();
+    const end = queue.arrival();
+    queue.end();
+    await end;
+    expect(queue.ended).toBe(true);
+    void queue.push("b", () => {});
+    expect(queue.size).toBe(0);
+  });
+
+  test("stay in order in a queue that is never empty", () => {
+    const queue = new ItemQueue();
+    void queue.push(0, () => {});
+    for (let n = 1; n < 3_000; n++) {
+      void queue.push(n, () => {});
+      expect(queue.take()).toBe(n - 1);
+    }
+    expect(queue.size).toBe(1);
+  });
+});
