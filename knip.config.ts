@@ -1,6 +1,8 @@
 import type { KnipConfig } from "knip";
 import board from "./examples/board/package.json" with { type: "json" };
+import next from "./examples/next/package.json" with { type: "json" };
 import tracing from "./examples/tracing/package.json" with { type: "json" };
+import vue from "./examples/vue/package.json" with { type: "json" };
 import a2a from "./test/a2a/peers/package.json" with { type: "json" };
 import browser from "./test/browser/package.json" with { type: "json" };
 import { entries } from "./test/entries.ts";
@@ -15,6 +17,8 @@ const installedElsewhere = Object.keys({
   ...a2a.dependencies,
   ...tracing.dependencies,
   ...board.dependencies,
+  ...next.dependencies,
+  ...vue.dependencies,
 });
 
 /** Read as a file, run as programs, or imported only by fixtures in JavaScript. */

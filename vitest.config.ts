@@ -25,6 +25,7 @@ const withPeers = [
   "test/mcp/peers/",
   "test/a2a/peers/",
   "examples/board/",
+  "examples/next/",
 ].map((folder) => root + folder);
 
 /** Suites without their packages are skipped (`describeWith`), but their files are loaded all the same. */

@@ -6,6 +6,8 @@ const [suite, name] = process.argv.slice(2);
 const selfDriven = new Set([
   "in-process",
   "http-client",
+  "websocket-client",
+  "start-up",
   "mcp-client",
   "streams",
   "signing",
@@ -13,6 +15,8 @@ const selfDriven = new Set([
   "nats",
   "types",
 ]);
+/** Suites that share an exercise. */
+const exercises = { "websocket-client": "http-client" };
 const runs = new Map();
 let candidate;
 let exercise;
@@ -27,7 +31,7 @@ answering({
       throw error;
     }
     if (selfDriven.has(suite)) {
-      exercise = await import(`./exercise/${suite}.mjs`);
+      exercise = await import(`./exercise/${exercises[suite] ?? suite}.mjs`);
       return {};
     }
     return candidate;

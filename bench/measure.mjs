@@ -31,7 +31,8 @@ async function cost(lane, sliceMs) {
   if (lane.failure) return Number.NaN;
   const slice = await attempt(lane, sliceMs);
   if (slice?.p99Ms !== undefined) {
-    lane.times.push({ p50Ms: slice.p50Ms, p99Ms: slice.p99Ms });
+    const { p50Ms, p99Ms, p999Ms } = slice;
+    lane.times.push({ p50Ms, p99Ms, p999Ms });
   }
   return slice ? slice.cpuMicros / slice.calls : Number.NaN;
 }

@@ -7,6 +7,7 @@ export const suiteNames = [
   "http-realistic",
   "http-client",
   "websocket",
+  "websocket-client",
   "stdio",
   "streams",
   "nats",
@@ -23,6 +24,7 @@ export const suiteNames = [
   "mcp-client",
   "gateway",
   "types",
+  "start-up",
 ];
 
 export const help = `Measures callwire and its peers in one interleaved run, in CPU time per call.

@@ -1,16 +1,22 @@
 /** The server or the callers of `overload.mjs`. */
 import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
 import { createServer as createHttpServer } from "node:http";
 import { connect as connectSocket } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { connect as connectNats } from "@nats-io/transport-node";
 import { createServer } from "callwire";
 import { serveHttp } from "callwire/http/node";
+import { serveNats } from "callwire/nats";
 import { serveSocket } from "callwire/tcp";
 import { WebSocket } from "ws";
 import { answering } from "./processes.mjs";
 
 const patienceMs = 1_000;
-const connections = { tcp: 32, ws: 32, http: 256, bare: 256 };
-const path = { http: "/rpc", bare: "/rpc" };
+const connections = { tcp: 32, unix: 32, ws: 32, http: 256, sse: 256, nats: 8, bare: 256 };
+/** A call that is answered as fast as this shows that the server has recovered. */
+const promptMs = 100;
 
 /** A millisecond of work, however much else the machine has to do. */
 function work() {
@@ -25,6 +31,16 @@ const servers = {
   tcp: async () => (await serveSocket(createServer({ work }), { port: 0 })).port,
   ws: async () => (await serveHttp(createServer({ work }), { port: 0 })).port,
   http: async () => (await serveHttp(createServer({ work }), { port: 0 })).port,
+  sse: async () => (await serveHttp(createServer({ work }), { port: 0 })).port,
+  async unix() {
+    const folder = mkdtempSync(join(tmpdir(), "callwire-overload-"));
+    process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
+    return (await serveSocket(createServer({ work }), { path: join(folder, "o.sock") })).path;
+  },
+  async nats(port) {
+    await serveNats(createServer({ work }), await connectNats({ port }), { subject: "overload" });
+    return port;
+  },
   async bare() {
     const server = createHttpServer(async (request, response) => {
       let body = "";
@@ -75,16 +91,23 @@ function giveUp() {
 let dropped;
 
 const links = {
-  async tcp(port) {
-    const sockets = await Promise.all(
-      Array.from({ length: connections.tcp }, async () => {
-        const socket = connectSocket(port, "127.0.0.1").setNoDelay(true);
-        await once(socket, "connect");
-        lines(socket);
-        return socket;
+  tcp: (port) => byLines(() => connectSocket(port, "127.0.0.1").setNoDelay(true)),
+  unix: (path) => byLines(() => connectSocket(path)),
+
+  async nats(port) {
+    const all = await Promise.all(
+      Array.from({ length: connections.nats }, async () => {
+        const connection = await connectNats({ port });
+        const reply = `_INBOX.overload${nextId++}`;
+        connection.subscribe(reply, { callback: (_, message) => received(message.string()) });
+        await connection.flush();
+        return { connection, reply };
       }),
     );
-    send = (id, text) => sockets[id % sockets.length].write(`${text}\n`);
+    send = (id, text) => {
+      const { connection, reply } = all[id % all.length];
+      connection.publish("overload.$any", text, { reply });
+    };
   },
 
   async ws(port) {
@@ -100,8 +123,21 @@ const links = {
   },
 
   http: (port) => pooled(port, "http"),
+  sse: (port) => pooled(port, "sse"),
   bare: (port) => pooled(port, "bare"),
 };
+
+async function byLines(connect) {
+  const sockets = await Promise.all(
+    Array.from({ length: connections.tcp }, async () => {
+      const socket = connect();
+      await once(socket, "connect");
+      lines(socket);
+      return socket;
+    }),
+  );
+  send = (id, text) => sockets[id % sockets.length].write(`${text}\n`);
+}
 
 function lines(socket) {
   let rest = "";
@@ -114,6 +150,7 @@ function lines(socket) {
 
 /** One request at a time on each connection; one that takes too long costs its connection, as with other clients. */
 function pooled(port, wire) {
+  const accept = wire === "sse" ? "Accept: text/event-stream\r\n" : "";
   const free = [];
   const waiting = [];
   const busy = new Map();
@@ -171,7 +208,7 @@ function pooled(port, wire) {
       socket.id = id;
       busy.set(id, socket);
       socket.write(
-        `POST ${path[wire]} HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nContent-Type: application/json\r\nContent-Length: ${text.length}\r\n\r\n${text}`,
+        `POST /rpc HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\n${accept}Content-Type: application/json\r\nContent-Length: ${text.length}\r\n\r\n${text}`,
       );
     }
   };
@@ -182,10 +219,27 @@ function pooled(port, wire) {
   dropped = (id) => busy.get(id)?.destroy();
 }
 
+/** How long it takes until a call is answered promptly again. */
+async function recovery() {
+  const floodedUntil = performance.now();
+  for (;;) {
+    const before = performance.now();
+    const isGood = (await call(before)) === "good";
+    const now = performance.now();
+    if ((isGood && now - before < promptMs) || now - floodedUntil > 30_000) {
+      return now - floodedUntil;
+    }
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}
+
 answering({
-  serve: ({ wire }) => servers[wire](),
+  serve: ({ wire, nats }) => servers[wire](nats),
 
   connect: ({ wire, port }) => links[wire](port),
+
+  /** The most memory that the process has had. */
+  mostBytes: () => process.resourceUsage().maxRSS * 1024,
 
   cpu() {
     const { user, system } = process.cpuUsage();
@@ -221,8 +275,9 @@ answering({
       }, 2);
     });
     const timer = setInterval(giveUp, 20);
+    const recoveryMs = await recovery();
     await Promise.all(calls);
     clearInterval(timer);
-    return counts;
+    return { ...counts, recoveryMs };
   },
 });

@@ -5,24 +5,30 @@
  * On a machine with other work, look at the last column: it compares goodput for each second of CPU that the server got.
  */
 import { parseArgs } from "node:util";
+import { record } from "../scripts/reliability.mjs";
 import { asking, pinning, start } from "./processes.mjs";
 
-const usage = "node bench/overload.mjs [--seconds 6] [--only tcp,ws,http,bare]";
-const wires = ["tcp", "ws", "http", "bare"];
-const { seconds, only, times } = readOptions();
+const usage =
+  "node bench/overload.mjs [--seconds 6] [--times 5] [--only tcp,unix,ws,http,sse,nats,bare] [--save]";
+const wires = ["tcp", "unix", "ws", "http", "sse", "nats", "bare"];
+const { seconds, only, times, save } = readOptions();
+const figures = [];
 
 console.log(`Node ${process.versions.node}, ${pinning}, ${seconds} s at ${times} times the peak\n`);
 console.log(
-  "| wire | peak per second | offered | goodput | refused | late or lost | of the peak | by CPU |",
+  "| wire | peak per second | offered | goodput | refused | late or lost | of the peak | by CPU | memory | recovery |",
 );
-console.log("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |");
+console.log("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |");
 for (const wire of only) console.log(await measured(wire));
+if (save) record("overload", { times, seconds, wires: figures });
 
 async function measured(wire) {
   const server = end("candidate", `the ${wire} server`);
   const caller = end("load", `the ${wire} load`);
+  const engine = wire === "nats" ? end("load", "nats-server", "nats-server.mjs") : undefined;
   try {
-    const port = await server.ask("serve", { wire });
+    const nats = (await engine?.ask("start"))?.port;
+    const port = await server.ask("serve", { wire, nats });
     await caller.ask("connect", { wire, port });
     await caller.ask("peak", { milliseconds: 1_000 });
     const idleCpu = await server.ask("cpu");
@@ -30,8 +36,18 @@ async function measured(wire) {
     const peakCpu = await server.ask("cpu");
     const perSecond = Math.round(peak * times);
     const milliseconds = seconds * 1_000;
-    const run = await caller.ask("flood", { perSecond, milliseconds }, milliseconds + 20_000);
+    const run = await caller.ask("flood", { perSecond, milliseconds }, milliseconds + 60_000);
     const floodCpu = (await server.ask("cpu")) - peakCpu;
+    const figure = {
+      name: wire,
+      peak,
+      goodput: run.good / seconds,
+      share: run.good / seconds / peak,
+      shareByCpu: run.good / floodCpu / ((2 * peak) / (peakCpu - idleCpu)),
+      peakBytes: await server.ask("mostBytes"),
+      recoveryMs: run.recoveryMs,
+    };
+    figures.push(figure);
     const rate = (count) => Math.round(count / seconds).toLocaleString("en");
     const percent = (share) => `${Math.round(share * 100)} %`;
     const cells = [
@@ -41,17 +57,19 @@ async function measured(wire) {
       rate(run.good),
       rate(run.refused),
       rate(run.sent - run.good - run.refused),
-      percent(run.good / seconds / peak),
-      percent(run.good / floodCpu / ((2 * peak) / (peakCpu - idleCpu))),
+      percent(figure.share),
+      percent(figure.shareByCpu),
+      `${Math.round(figure.peakBytes / 1e6)} MB`,
+      `${Math.round(figure.recoveryMs)} ms`,
     ];
     return `| ${cells.join(" | ")} |`;
   } finally {
-    for (const { child } of [server, caller]) if (child.connected) child.disconnect();
+    for (const each of [server, caller, engine]) if (each?.child.connected) each.child.disconnect();
   }
 }
 
-function end(role, label) {
-  const child = start("overload-end.mjs", [], { role });
+function end(role, label, file = "overload-end.mjs") {
+  const child = start(file, [], { role });
   return { child, ask: asking(child, label) };
 }
 
@@ -61,6 +79,7 @@ function readOptions() {
       seconds: { type: "string", default: "6" },
       times: { type: "string", default: "5" },
       only: { type: "string", default: wires.join() },
+      save: { type: "boolean", default: false },
     },
   });
   const chosen = values.only.split(",");
@@ -69,5 +88,5 @@ function readOptions() {
     console.error(usage);
     process.exit(2);
   }
-  return { seconds: Math.min(numbers[0], 15), times: numbers[1], only: chosen };
+  return { seconds: Math.min(numbers[0], 15), times: numbers[1], only: chosen, save: values.save };
 }

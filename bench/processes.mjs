@@ -1,3 +1,4 @@
+// @ts-nocheck: only the scripts that import it are type-checked.
 /** Child processes that are pinned to a core and answer questions over IPC. */
 import { spawn, spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";

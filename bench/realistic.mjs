@@ -3,12 +3,12 @@
 /** Texts differ in their length, so that no two requests in a row have the same head. */
 const variants = 16;
 
-/** About 1 KiB, as an order or a profile is. */
-function order(i) {
+/** About 1 KiB with 8 lines, as an order or a profile is, and 64 KiB with 590. */
+function order(i, lines = 8) {
   return {
     id: `order-${1000 ** (i % 3)}${i}`,
     customer: { name: "Ada Lovelace", email: "ada@example.com", vip: i % 2 === 0 },
-    lines: Array.from({ length: 8 }, (_, line) => ({
+    lines: Array.from({ length: lines }, (_, line) => ({
       sku: `sku-${line}-${i}`,
       title: "A thing of some use",
       quantity: line + 1,
@@ -23,6 +23,8 @@ const calls = {
   addLater: (i) => calls.add(i),
   echo: (i) => ({ params: { order: order(i) }, result: order(i) }),
   echoLater: (i) => calls.echo(i),
+  /** The same method with a long order. */
+  echoLong: (i) => ({ params: { order: order(i, 590) }, result: order(i, 590) }),
   fail: () => ({ params: { a: 1, b: 2 }, error: { code: 1000, message: "out of stock" } }),
 };
 
@@ -30,7 +32,7 @@ function call(method, i) {
   const { params, ...outcome } = calls[method](i);
   const id = i + 1;
   return {
-    request: { jsonrpc: "2.0", method, params, id },
+    request: { jsonrpc: "2.0", method: method === "echoLong" ? "echoLater" : method, params, id },
     reply: { jsonrpc: "2.0", ...outcome, id },
   };
 }
@@ -72,6 +74,7 @@ export const realistic = {
   "async nested": single("echoLater"),
   "async add with spaces": single("addLater", spaced),
   "async nested with spaces": single("echoLater", spaced),
+  "async nested 64 KiB": single("echoLong"),
   "batch of 100": batches(["add"], 100),
   "batch of 20 mixed": batches(["add", "addLater", "echo", "echoLater", "fail"], 20),
   "async add, 1 % errors": hundred,

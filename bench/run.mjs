@@ -4,6 +4,7 @@ import { help, readOptions, UsageError } from "./options.mjs";
 import { plot } from "./plot.mjs";
 import { clearProgress, showProgress } from "./progress.mjs";
 import { readResults, resultsFolder, writeResults } from "./results.mjs";
+import { writeSpeedTable } from "./speed-table.mjs";
 import { runSuite } from "./suite.mjs";
 import { markdown, terminal } from "./table.mjs";
 
@@ -33,6 +34,7 @@ async function main(options) {
     const folder = resultsFolder(options.out);
     const suites = readResults(folder, measured);
     writeResults(folder, { suites, markdown: markdown(suites), plot: plot(suites) });
+    if (options.out === undefined) writeSpeedTable(suites);
     console.log(`results.json, results.md and plot.svg are in ${folder}`);
   }
   const all = [...measured.values()];

@@ -94,6 +94,7 @@ function summary(suite, lanes, { memory, sessions }) {
   const laneOf = (name, workload) =>
     lanes.find((lane) => lane.name === name && lane.workload === workload);
   const costsOf = (name, workload) => laneOf(name, workload).costs;
+  const timesOf = (name, workload) => laneOf(name, workload).times.map(({ p99Ms }) => p99Ms);
   const { name, title, measures, reference, plotted } = suite;
   return {
     name,
@@ -110,9 +111,10 @@ function summary(suite, lanes, { memory, sessions }) {
       cpuMicros: spread(lane.costs)?.median,
       p50Ms: spread(lane.times.map(({ p50Ms }) => p50Ms))?.median,
       p99Ms: spread(lane.times.map(({ p99Ms }) => p99Ms))?.median,
+      p999Ms: spread(lane.times.map(({ p999Ms }) => p999Ms))?.median,
       note: lane.missing ?? (lane.failure && `failed: ${lane.failure}`),
     })),
-    targets: suite.targets.map((target) => judge(target, costsOf, { memory, sessions })),
+    targets: suite.targets.map((target) => judge(target, { costsOf, timesOf, memory, sessions })),
     memory,
     sessions,
   };

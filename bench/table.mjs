@@ -1,8 +1,10 @@
 /** The results as tables for the terminal and for Markdown. */
 
-/** Suites that measure how long calls take have two columns more. */
+/** Suites that measure how long calls take have three columns more. */
 function head({ rows }) {
-  const times = rows.some(({ p99Ms }) => p99Ms !== undefined) ? ["p50 ms", "p99 ms"] : [];
+  const times = rows.some(({ p99Ms }) => p99Ms !== undefined)
+    ? ["p50 ms", "p99 ms", "p99.9 ms"]
+    : [];
   return ["workload", "candidate", "ratio", "quartiles", "µs CPU", "per CPU second", ...times, ""];
 }
 
@@ -60,14 +62,14 @@ function resultRows(suite) {
       (b.ratio?.median ?? 0) - (a.ratio?.median ?? 0),
   );
   const hasTimes = rows.some(({ p99Ms }) => p99Ms !== undefined);
-  return rows.map(({ workload, label, ratio, cpuMicros, p50Ms, p99Ms, note }) => [
+  return rows.map(({ workload, label, ratio, cpuMicros, p50Ms, p99Ms, p999Ms, note }) => [
     workload,
     label,
     ratio ? ratio.median.toFixed(2) : "",
     ratio ? `${ratio.q1.toFixed(2)}–${ratio.q3.toFixed(2)}` : "",
     cpuMicros === undefined ? "" : cpuMicros.toFixed(2),
     cpuMicros === undefined ? "" : Math.round(1e6 / cpuMicros).toLocaleString("en"),
-    ...(hasTimes ? [p50Ms?.toFixed(2) ?? "", p99Ms?.toFixed(2) ?? ""] : []),
+    ...(hasTimes ? [p50Ms, p99Ms, p999Ms].map((ms) => ms?.toFixed(2) ?? "") : []),
     (note ?? "").split("\n", 1)[0].slice(0, 120),
   ]);
 }

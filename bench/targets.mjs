@@ -11,6 +11,11 @@ export function aheadOf(candidate, peers, workloads) {
   );
 }
 
+/** Its p99 is at most that of another candidate at the same load. */
+export function noLater(candidate, of, workloads) {
+  return workloads.map((workload) => ({ kind: "delay", candidate, of, workload }));
+}
+
 export function perSecond(rate, candidate, workload) {
   return { kind: "rate", rate, candidate, workload };
 }
@@ -35,8 +40,8 @@ export function idleSession(kilobytes, candidate) {
 }
 
 /** The target in words, what was measured for it, and whether it holds (undefined: not measured). */
-export function judge(target, costsOf, heaps) {
-  const measured = spread(measuredValues(target, costsOf, heaps));
+export function judge(target, measurements) {
+  const measured = spread(measuredValues(target, measurements));
   return {
     ...target,
     text: describe(target),
@@ -51,6 +56,8 @@ function holds({ kind, times, rate, micros, mebibytes, kilobytes }, median) {
       return median >= times;
     case "ahead":
       return median > 1;
+    case "delay":
+      return median <= 1;
     case "rate":
       return median >= rate;
     case "cost":
@@ -63,7 +70,7 @@ function holds({ kind, times, rate, micros, mebibytes, kilobytes }, median) {
   }
 }
 
-function measuredValues({ kind, candidate, of, workload }, costsOf, { memory, sessions }) {
+function measuredValues({ kind, candidate, of, workload }, { costsOf, timesOf, memory, sessions }) {
   if (kind === "session") {
     const held = sessions?.[candidate];
     return held ? [held.bytes / 1000] : [];
@@ -72,6 +79,7 @@ function measuredValues({ kind, candidate, of, workload }, costsOf, { memory, se
     const run = memory?.[candidate];
     return run ? [(run.heapAfter - run.heapBefore) / 2 ** 20] : [];
   }
+  if (kind === "delay") return ratios(timesOf(of, workload), timesOf(candidate, workload));
   const costs = costsOf(candidate, workload);
   if (kind === "cost") return costs;
   if (kind === "extra") {
@@ -89,6 +97,8 @@ function describe({ kind, candidate, of, workload, times, rate, micros, mebibyte
       return `${candidate}, ${workload}: at least ${times} times ${of}`;
     case "ahead":
       return `${candidate}, ${workload}: ahead of ${of}`;
+    case "delay":
+      return `${candidate}, ${workload}: p99 at most that of ${of}`;
     case "rate":
       return `${candidate}, ${workload}: at least ${rate.toLocaleString("en")} per CPU second`;
     case "cost":

@@ -8,7 +8,7 @@ import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { gzipSync } from "node:zlib";
-import { build } from "esbuild";
+import { build } from "vite";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const folder = join(root, "bench/comparison");
@@ -21,7 +21,7 @@ const tsc = join(
 const peers = { callwire: "callwire", trpc: "tRPC", orpc: "oRPC" };
 const rounds = 7;
 
-/** @type {{ title: string, lines: number[], bytes: number, code: string, name: string }[]} */
+/** @type {{ title: string, lines: number[], sizes: string[], code: string, name: string }[]} */
 const rows = [];
 for (const [name, title] of Object.entries(peers)) {
   const server = readFileSync(join(folder, name, "server.ts"), "utf8");
@@ -31,7 +31,7 @@ for (const [name, title] of Object.entries(peers)) {
     title,
     name,
     lines: [linesOf(server), linesOf(client)],
-    bytes: await bundleBytes(name),
+    sizes: [await bundleSizes(name, "client.ts"), await bundleSizes(name, "live.ts")],
     code: `### ${title}\n\n\`\`\`typescript\n// server.ts\n${server}\`\`\`\n\n\`\`\`typescript\n// client.ts\n${client}\`\`\`\n`,
   });
 }
@@ -43,11 +43,11 @@ for (let round = 0; round < rounds; round++) {
 }
 
 const table = padded([
-  ["", "lines of the server", "lines of the client", "client bundle, gzip", "type check"],
-  ...rows.map(({ title, name, lines, bytes }) => [
+  ["", "lines of the server", "lines of the client", "HTTP", "HTTP and WebSocket", "type check"],
+  ...rows.map(({ title, name, lines, sizes }) => [
     title,
     ...lines.map(String),
-    `${(bytes / 1000).toFixed(1)} kB`,
+    ...sizes,
     `${((checks.get(name) ?? 0) / 1000).toFixed(2)} s`,
   ]),
 ]);
@@ -74,35 +74,54 @@ function linesOf(source) {
   return source.split("\n").filter((line) => line.trim() !== "").length;
 }
 
-/** What a page loads before its first call: the entry and what it imports statically. @param {string} name */
-async function bundleBytes(name) {
-  const { outputFiles, metafile } = await build({
-    entryPoints: [join(folder, name, "client.ts")],
-    outdir: "/",
-    bundle: true,
-    splitting: true,
-    minify: true,
-    format: "esm",
-    target: "es2022",
-    tsconfigRaw: {},
-    define: { "process.argv": "[]", "process.env.NODE_ENV": '"production"' },
-    metafile: true,
-    write: false,
-    absWorkingDir: "/",
+/**
+ * What a page loads of a client, as Vite bundles it: first before it makes a call, then with the code that it loads to
+ * connect. Files are compressed one by one, as servers do.
+ * @param {string} name
+ * @param {string} file
+ * @returns {Promise<string>}
+ */
+async function bundleSizes(name, file) {
+  const built = await build({
+    configFile: false,
+    root: folder,
+    logLevel: "silent",
+    define: { "process.argv": "[]" },
+    build: {
+      write: false,
+      // Code of Vite that pages with other dynamic imports have already.
+      modulePreload: false,
+      target: "es2022",
+      rollupOptions: {
+        input: join(folder, name, file),
+        output: { format: "es" },
+      },
+    },
   });
-  const outputs = metafile.outputs;
+  if (!("output" in built)) throw new Error("Vite made more than one bundle");
+  const chunks = built.output.flatMap((output) => (output.type === "chunk" ? [output] : []));
   const loaded = new Set();
   const load = (/** @type {string} */ path) => {
     if (loaded.has(path)) return;
     loaded.add(path);
-    for (const own of outputs[path]?.imports ?? []) {
-      if (own.kind === "import-statement") load(own.path);
-    }
+    for (const own of chunks.find(({ fileName }) => fileName === path)?.imports ?? []) load(own);
   };
-  load("client.js");
-  return outputFiles
-    .filter(({ path }) => loaded.has(path.slice(1)))
-    .reduce((sum, { contents }) => sum + gzipSync(contents, { level: 9 }).length, 0);
+  const bytes = () =>
+    chunks
+      .filter(({ fileName }) => loaded.has(fileName))
+      .reduce((sum, { code }) => sum + gzipSync(code, { level: 9 }).length, 0);
+  for (const { isEntry, fileName } of chunks) if (isEntry) load(fileName);
+  const before = kilobytes(bytes());
+  for (const { moduleIds, fileName } of chunks) {
+    if (moduleIds.some((id) => id.endsWith("/native-connection.js"))) load(fileName);
+  }
+  const connected = kilobytes(bytes());
+  return before === connected ? before : `${before}, ${connected} after connecting`;
+}
+
+/** @param {number} bytes */
+function kilobytes(bytes) {
+  return `${(bytes / 1000).toFixed(1)} kB`;
 }
 
 /** @param {string} name */

@@ -17,6 +17,7 @@ import { webSocketLink } from "callwire/ws";
 import { panel, svg, terminal } from "./pictures.mjs";
 
 const seconds = 60;
+const address = /http:\/\/127\.0\.0\.1:\d+/;
 const root = fileURLToPath(new URL("..", import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), "callwire-draw-"));
 const cli = join(root, "dist", "cli", "main.js");
@@ -25,14 +26,21 @@ const children = [];
 
 try {
   const demo = node([cli, "demo", "--port", "0"]);
-  const origin = await shown(demo, /http:\/\/127\.0\.0\.1:\d+/);
-  const api = await startPrometheus(origin);
+  const origin = await shown(demo, address);
+  const config = join(folder, "gateway.json");
+  const upstreams = { math: { urls: [`${origin}/rpc`, "http://127.0.0.1:1/rpc"] } };
+  writeFileSync(
+    config,
+    JSON.stringify({ upstreams, routes: [{ method: "math/*", to: "math" }], metrics: true }),
+  );
+  const gateway = await shown(node([cli, "gateway", config, "--port", "0"]), address);
+  const api = await startPrometheus({ demo: origin, gateway });
   const top = node([cli, "top", origin]);
   let printed = "";
   top.stdout?.on("data", (text) => {
     printed = (printed + text).slice(-8000);
   });
-  await load(origin);
+  await load(origin, gateway);
   writeFileSync(join(root, "docs/images/top.svg"), terminal("callwire top", lastTable(printed)));
   writeFileSync(join(root, "docs/images/dashboard.svg"), await board(api));
 } finally {
@@ -60,28 +68,32 @@ async function shown(child, pattern) {
   throw new Error("it ended early");
 }
 
-/** @param {string} origin */
-async function startPrometheus(origin) {
+/** @param {Record<string, string>} origins */
+async function startPrometheus(origins) {
+  const static_configs = Object.entries(origins).map(([instance, origin]) => ({
+    targets: [new URL(origin).host],
+    labels: { instance },
+  }));
   const config = {
     global: { scrape_interval: "1s" },
-    scrape_configs: [{ job_name: "demo", static_configs: [{ targets: [new URL(origin).host] }] }],
+    scrape_configs: [{ job_name: "demo", static_configs }],
   };
   writeFileSync(join(folder, "prometheus.yml"), JSON.stringify(config));
-  const address = "127.0.0.1:19099";
+  const own = "127.0.0.1:19099";
   const child = spawn(
     "prometheus",
     [
       `--config.file=${join(folder, "prometheus.yml")}`,
       `--storage.tsdb.path=${join(folder, "data")}`,
-      `--web.listen-address=${address}`,
+      `--web.listen-address=${own}`,
     ],
     { stdio: "ignore" },
   );
   children.push(child);
   await once(child, "spawn");
   for (;;) {
-    const answer = await fetch(`http://${address}/-/ready`).catch(() => undefined);
-    if (answer?.ok) return `http://${address}`;
+    const answer = await fetch(`http://${own}/-/ready`).catch(() => undefined);
+    if (answer?.ok) return `http://${own}`;
     await wait(100);
   }
 }
@@ -89,8 +101,10 @@ async function startPrometheus(origin) {
 /**
  * Calls that people might make: some often, some slow, some wrong.
  * @param {string} origin
+ * @param {string} gateway in front of it
  */
-async function load(origin) {
+async function load(origin, gateway) {
+  const through = createClient(httpLink(`${gateway}/rpc`));
   const http = createClient(httpLink(`${origin}/rpc`));
   const ws = createClient(webSocketLink(`${origin.replace("http", "ws")}/rpc`));
   const until = Date.now() + seconds * 1000;
@@ -112,12 +126,13 @@ async function load(origin) {
     often(200, () => ws.call("slow/work", { ms: 120 })),
     often(150, () => http.call("add", { a: "no number" })),
     often(400, () => http.call("made/up")),
+    often(25, () => through.call("math/add", { a: 1, b: 2 })),
     often(300, async () => {
       for await (const _ of ws.stream("math/count", { to: 20 }));
     }),
     often(500, () => fetch(`${origin}/rpc`, { method: "POST", body: "text" })),
   ]);
-  await Promise.all([http.close(), ws.close()]);
+  await Promise.all([http.close(), ws.close(), through.close()]);
 }
 
 /** @param {string} printed */

@@ -72,6 +72,16 @@ const services = [
     from: { npm: "examples/board" },
     find: () => installed("examples/board", ".package-lock.json"),
   },
+  {
+    name: "next example",
+    from: { npm: "examples/next" },
+    find: () => installed("examples/next", ".package-lock.json"),
+  },
+  {
+    name: "vue example",
+    from: { npm: "examples/vue" },
+    find: () => installed("examples/vue", ".package-lock.json"),
+  },
   program("curl"),
   program("openssl"),
   program("aria2", "aria2c"),

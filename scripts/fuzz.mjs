@@ -2,7 +2,9 @@
 // test/fuzz/targets.ts; `npm test` tries a few inputs of each.
 //
 //   npm run fuzz -- [--inputs 1000000] [--seed 1] [targets …]
-import { fileURLToPath } from "node:url";
+import { rmSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
 import { parseArgs } from "node:util";
 import { build } from "esbuild";
 
@@ -38,15 +40,22 @@ process.exit(0);
 
 /** Node 20 does not run TypeScript. @returns {Promise<typeof import("../test/fuzz/targets.ts")>} */
 async function load() {
-  const { outputFiles } = await build({
-    entryPoints: [fileURLToPath(new URL("../test/fuzz/targets.ts", import.meta.url))],
+  const root = fileURLToPath(new URL("..", import.meta.url));
+  // Beside the packages that it imports.
+  const outfile = join(root, "node_modules", ".cache", `fuzz-${process.pid}.mjs`);
+  await build({
+    entryPoints: [join(root, "test", "fuzz", "targets.ts")],
+    outfile,
     bundle: true,
+    packages: "external",
     platform: "node",
     format: "esm",
-    write: false,
   });
-  const [{ text }] = /** @type {[{ text: string }]} */ (/** @type {unknown} */ (outputFiles));
-  return import(`data:text/javascript;base64,${Buffer.from(text).toString("base64")}`);
+  try {
+    return await import(pathToFileURL(outfile).href);
+  } finally {
+    rmSync(outfile);
+  }
 }
 
 /** @param {string} name @param {string} text */

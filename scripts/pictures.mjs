@@ -92,6 +92,8 @@ function shownValue(value, unit) {
   const number = unit === "s" ? value * 1000 : value;
   const text = number >= 10 || number === 0 ? number.toFixed(0) : number.toFixed(1);
   if (unit === "s") return `${text} ms`;
+  if (unit === "bytes") return `${(value / 2 ** 20).toFixed(0)} MiB`;
+  if (unit === "percentunit") return `${(value * 100).toFixed(0)}%`;
   return unit === "reqps" ? `${text}/s` : text;
 }
 

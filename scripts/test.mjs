@@ -1,10 +1,11 @@
 // Every check of the project: `npm test`. With --full it also runs what takes too long for every
 // change: `npm run test:full`. It stops after the first group with a failure.
-import { spawn } from "node:child_process";
-import { existsSync, mkdirSync, readFileSync, rmSync } from "node:fs";
+import { spawn, spawnSync } from "node:child_process";
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
+import { passedFile } from "./release.mjs";
 import { reportFile } from "./test-reporter.mjs";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
@@ -24,6 +25,8 @@ const peers = [
   "a2a peers",
   "tracing example",
   "board example",
+  "next example",
+  "vue example",
 ];
 
 /**
@@ -140,6 +143,16 @@ function summarize() {
   console.log(`\n${results.length} checks, ${count} tests, ${seconds} s`);
   console.log(`${passed + tests.passed} passed, ${failed} failed${skipped}`);
   process.exitCode = failed === 0 ? 0 : 1;
+  if (flags.full && failed === 0) notePassed();
+}
+
+/** Notes which tree passed, for scripts/release.mjs; none if there are changes that are not committed. */
+function notePassed() {
+  const git = (/** @type {string[]} */ ...args) =>
+    spawnSync("git", args, { cwd: root, encoding: "utf8" }).stdout?.trim();
+  if (git("status", "--porcelain") !== "") return;
+  const tree = git("rev-parse", "HEAD^{tree}");
+  writeFileSync(join(root, passedFile), `${JSON.stringify({ tree })}\n`);
 }
 
 /**

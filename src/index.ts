@@ -20,18 +20,20 @@ export { byteStream, bytes } from "./protocol/byte-schemas.ts";
 export { type Clock, systemClock, type Timer } from "./protocol/clock.ts";
 export { consoleLog } from "./protocol/console-log.ts";
 export type { Context } from "./protocol/context.ts";
-export type {
-  DeclaredErrors,
-  ErrorDefinition,
-  ErrorDefinitions,
-  MethodDefinition,
-  MethodLimits,
-  StreamDefinition,
-  StreamOf,
+export {
+  type DeclaredErrors,
+  defineErrors,
+  type ErrorDefinition,
+  type ErrorDefinitions,
+  type MethodDefinition,
+  type MethodLimits,
+  type StreamDefinition,
+  type StreamOf,
 } from "./protocol/contract.ts";
 export type { CredentialSource, Credentials } from "./protocol/credentials.ts";
 export { defaultDrainMs } from "./protocol/defaults.ts";
 export { type DirectCaller, directLink } from "./protocol/direct-link.ts";
+export type { EndedSession } from "./protocol/ended-session.ts";
 export {
   cutShort,
   ErrorCode,

@@ -100,6 +100,8 @@ interface Import {
   readonly specifier: string;
   /** `import type` and `export type` leave nothing in the built file. */
   readonly typeOnly: boolean;
+  /** `import(…)`, which loads a file only when it is needed. */
+  readonly isLate?: boolean;
 }
 
 const statement =
@@ -113,7 +115,11 @@ function importsOf(source: string): Import[] {
       specifier,
       typeOnly: type !== undefined,
     })),
-    ...Array.from(code.matchAll(inline), ([, specifier = ""]) => ({ specifier, typeOnly: false })),
+    ...Array.from(code.matchAll(inline), ([, specifier = ""]) => ({
+      specifier,
+      typeOnly: false,
+      isLate: true,
+    })),
   ];
 }
 
@@ -165,12 +171,12 @@ function targetOf(file: string, specifier: string): string | undefined {
 }
 
 /** Every file that is loaded with these; type-only imports load nothing. */
-function reachedFrom(roots: readonly string[]): Set<string> {
+function reachedFrom(roots: readonly string[], { atOnce = false } = {}): Set<string> {
   const reached = new Set(roots);
   for (const file of reached) {
-    for (const { specifier, typeOnly } of sources.get(file)?.imports ?? []) {
+    for (const { specifier, typeOnly, isLate } of sources.get(file)?.imports ?? []) {
       const target = targetOf(file, specifier);
-      if (target !== undefined && !typeOnly) reached.add(target);
+      if (target !== undefined && !typeOnly && !(atOnce && isLate)) reached.add(target);
     }
   }
   return reached;
@@ -245,6 +251,20 @@ test("no file is loaded by way of itself", () => {
     return reachedFrom(next).has(file) ? [file] : [];
   });
   expect(circular).toEqual([]);
+});
+
+test("an entry loads no package until a call or a connection needs it, so that programs start fast", () => {
+  const early = ["serve/http", "transports/http/index-node", "transports/ws/index-node"]
+    .concat(["mcp/index-node", "mcp/client/index-node", "a2a/node", "gateway/index"])
+    .flatMap((entry) => [...reachedFrom([`src/${entry}.ts`], { atOnce: true })])
+    .flatMap((file) => {
+      expect(sources.has(file), file).toBe(true);
+      const packages = (sources.get(file)?.imports ?? []).filter(
+        ({ specifier, typeOnly, isLate }) => !/^(\.|node:)/.test(specifier) && !typeOnly && !isLate,
+      );
+      return packages.map(({ specifier }) => `${file} loads ${specifier}`);
+    });
+  expect(early).toEqual([]);
 });
 
 describe("portable code", () => {
@@ -337,10 +357,13 @@ test.each<[source: string, expected: Import[]]>([
   [`export * as a from "./a.ts";`, [{ specifier: "./a.ts", typeOnly: false }]],
   [`export type { A } from "./a.ts";`, [{ specifier: "./a.ts", typeOnly: true }]],
   [`import a from "./a.json" with { type: "json" };`, [{ specifier: "./a.json", typeOnly: false }]],
-  [`const a = await import("./a.ts");`, [{ specifier: "./a.ts", typeOnly: false }]],
+  [`const a = await import("./a.ts");`, [{ specifier: "./a.ts", typeOnly: false, isLate: true }]],
   [`// import { a } from "./a.ts";`, []],
   [`/* import { a } from "./a.ts"; */`, []],
-  [`const url = "http://a"; import("./a.ts")`, [{ specifier: "./a.ts", typeOnly: false }]],
+  [
+    `const url = "http://a"; import("./a.ts")`,
+    [{ specifier: "./a.ts", typeOnly: false, isLate: true }],
+  ],
   [`export const from = "./a.ts";`, []],
   [`export type A = "./a.ts";`, []],
 ])("the imports of %j are found", (source, expected) => {

@@ -1,9 +1,9 @@
 /** A fixed number of calls in flight from the candidate's own process, every sum checked. */
 import { keepInFlight } from "./in-flight.mjs";
 
-const inFlight = 64;
-
-export async function prepare(call) {
+/** The workload may say how many, such as "1 in flight". */
+export async function prepare(call, workload) {
+  const inFlight = Number(/(\d+) in flight/.exec(workload)?.[1] ?? 64);
   for (const [a, b] of [
     [1, 2],
     [20, 22],

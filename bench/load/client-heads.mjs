@@ -1,4 +1,4 @@
-/** Heads of POST requests in the manner of common clients, written by hand; each a function of port, path and length. */
+/** Heads of POST requests as common clients sent them to a socket that recorded them; each a function of port, path and length. */
 export const clientHeads = [
   // fetch in a page (Chromium), on its own origin
   (port, path, length) =>
@@ -8,9 +8,9 @@ export const clientHeads = [
       "Connection: keep-alive",
       `Content-Length: ${length}`,
       'sec-ch-ua-platform: "Linux"',
-      "User-Agent: Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/131.0.0.0 Safari/537.36",
-      'sec-ch-ua: "Google Chrome";v="131", "Chromium";v="131", "Not_A Brand";v="24"',
-      "Content-Type: application/json",
+      "User-Agent: Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) HeadlessChrome/156.0.0.0 Safari/537.36",
+      'sec-ch-ua: "Not:A-Brand";v="8", "Chromium";v="156"',
+      "content-type: application/json",
       "sec-ch-ua-mobile: ?0",
       "Accept: */*",
       `Origin: http://localhost:${port}`,
@@ -36,7 +36,7 @@ export const clientHeads = [
       `POST ${path} HTTP/1.1`,
       "Accept: application/json, text/plain, */*",
       "Content-Type: application/json",
-      "User-Agent: axios/1.7.9",
+      "User-Agent: axios/1.21.1",
       `Content-Length: ${length}`,
       "Accept-Encoding: gzip, compress, deflate, br",
       `Host: localhost:${port}`,
@@ -47,7 +47,7 @@ export const clientHeads = [
     lines([
       `POST ${path} HTTP/1.1`,
       `Host: localhost:${port}`,
-      "User-Agent: python-requests/2.32.3",
+      "User-Agent: python-requests/2.34.2",
       "Accept-Encoding: gzip, deflate",
       "Accept: */*",
       "Connection: keep-alive",
@@ -69,7 +69,7 @@ export const clientHeads = [
     lines([
       `POST ${path} HTTP/1.1`,
       `Host: localhost:${port}`,
-      "User-Agent: curl/8.5.0",
+      "User-Agent: curl/7.88.1",
       "Accept: */*",
       "Content-Type: application/json",
       `Content-Length: ${length}`,

@@ -3,6 +3,7 @@ import { isDeepStrictEqual } from "node:util";
 import { realistic } from "../realistic.mjs";
 import { clientHeads } from "./client-heads.mjs";
 import { keepAlive } from "./http-server.mjs";
+import { byWrk, wrkLoad } from "./wrk.mjs";
 
 export async function connect({ port, path = "/" }) {
   const { open, ready } = keepAlive(port);
@@ -11,7 +12,7 @@ export async function connect({ port, path = "/" }) {
     ready,
 
     async prepare(name) {
-      const exchanges = realistic[name];
+      const exchanges = realistic[name.replace(byWrk, "")];
       await ready();
       const [first] = open;
       const expected = [];
@@ -19,6 +20,7 @@ export async function connect({ port, path = "/" }) {
         const [head] = clientHeads;
         expected.push(await firstReply(first, requestBytes(head, port, path, text), reply));
       }
+      if (name.endsWith(byWrk)) return wrkLoad(port, path, exchanges);
       // Each connection is one client.
       const requests = clientHeads.map((head) =>
         exchanges.map(({ text }) => requestBytes(head, port, path, text)),
@@ -84,5 +86,5 @@ function exchange(open, requests, expected, ms) {
 function percentiles(times) {
   times.sort((a, b) => a - b);
   const at = (share) => times[Math.min(times.length - 1, Math.floor(times.length * share))];
-  return { p50Ms: at(0.5), p99Ms: at(0.99) };
+  return { p50Ms: at(0.5), p99Ms: at(0.99), p999Ms: at(0.999) };
 }

@@ -64,7 +64,8 @@ async function openConnection(port) {
     const text = connection.unread + chunk.latin1Slice();
     const reply = parseReply(text);
     connection.unread = reply === undefined ? text : "";
-    if (reply !== undefined) connection.onReply(reply);
+    // Without a request it is a 408: a server closes connections that are silent for long.
+    if (reply !== undefined) connection.onReply?.(reply);
   });
   socket.on("error", () => {});
   socket.on("close", () => connection.onLost?.());

@@ -1,4 +1,4 @@
-import { atLeast } from "../targets.mjs";
+import { atLeast, noLater } from "../targets.mjs";
 
 export default {
   name: "http-realistic",
@@ -17,9 +17,12 @@ export default {
     "async nested",
     "async add with spaces",
     "async nested with spaces",
+    "async nested 64 KiB",
     "batch of 100",
     "batch of 20 mixed",
     "async add, 1 % errors",
+    "async add, by wrk",
+    "async nested with spaces, by wrk",
   ],
   plotted: "async nested",
   drivenBy: "load",
@@ -32,5 +35,6 @@ export default {
     atLeast(1.35, "callwire", "node-http", ["nested"]),
     atLeast(1.2, "callwire", "node-http", ["async nested"]),
     atLeast(1.3, "callwire", "node-http", ["batch of 100"]),
+    noLater("callwire", "node-http", ["add", "async add", "nested", "async nested"]),
   ].flat(),
 };

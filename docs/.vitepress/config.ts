@@ -78,6 +78,7 @@ export default defineConfig({
           { text: "Observability", link: "/observability" },
           { text: "The gateway", link: "/gateway" },
           { text: "Performance", link: "/performance" },
+          { text: "Reliability", link: "/reliability" },
           { text: "Scaling", link: "/scaling" },
           { text: "Deployment", link: "/deploy" },
           { text: "From other languages", link: "/other-languages" },

@@ -1,7 +1,7 @@
 /**
  * One trace through four programs: a caller, an A2A agent, an MCP server behind it, and a worker that gets a durable
- * notification. Draws it as trace.svg. It needs nats-server, and the packages of the tracing example:
- * `node --import ./examples/typescript.mjs examples/agents/chain.ts`.
+ * notification. With `draw`, it also makes trace.svg. It needs nats-server, and the packages of the tracing example:
+ * `node --import ./examples/typescript.mjs examples/agents/chain.ts draw`.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -23,8 +23,8 @@ import { register } from "../tracing/telemetry.ts";
 
 const [, , role = "caller", from = ""] = process.argv;
 const collector = new Collector();
-if (role === "caller") process.env.COLLECTOR_URL = await collector.listen();
-const provider = register(role);
+if (role === "caller" || role === "draw") process.env.COLLECTOR_URL = await collector.listen();
+const provider = register(role === "draw" ? "caller" : role);
 const use = [tracing()];
 const where = { subject: "letters", partitions: 1 };
 const ready = (line: string | number): void => console.log(line);
@@ -74,7 +74,8 @@ async function callThrough(): Promise<void> {
     // Each hop has a span on both sides. The agent's earlier questions to the server are other traces.
     await collector.received(6, "SendMessage");
     for (const line of collector.tree("", "", "SendMessage")) console.log(line);
-    writeFileSync(new URL("trace.svg", import.meta.url), collector.picture("SendMessage"));
+    if (role === "draw")
+      writeFileSync(new URL("trace.svg", import.meta.url), collector.picture("SendMessage"));
     await client.close();
   } finally {
     for (const child of children) child.kill();

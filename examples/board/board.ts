@@ -1,4 +1,4 @@
-/** The server of the board, without a wire: express.ts, fastify.ts, hono.ts and next mount it. */
+/** The server of the board, without a wire: express.ts, fastify.ts and hono.ts mount it, and so does ../next. */
 import { randomUUID } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
 import { createServer, implement, RpcError, topic, withContext } from "callwire";
@@ -68,12 +68,18 @@ export function createBoard({ file = ":memory:", secret, passwords, audit }: Boa
     tasks: member.implement(contract.tasks, {
       list: () => store.list(),
       create: ({ title }, { user }) =>
-        save("created", { id: randomUUID(), title, done: false, by: user.name }),
+        save("created", {
+          id: randomUUID(),
+          title,
+          done: false,
+          by: user.name,
+          attachment: null,
+        }),
       update({ id, title, done }, { user }, errors) {
         const task = store.find(id);
         if (task === undefined) throw errors.NOT_FOUND({ id });
         return save("updated", {
-          id,
+          ...task,
           title: title ?? task.title,
           done: done ?? task.done,
           by: user.name,
@@ -83,6 +89,21 @@ export function createBoard({ file = ":memory:", secret, passwords, audit }: Boa
         const task = store.find(id);
         if (task === undefined) throw errors.NOT_FOUND({ id });
         return save("removed", task);
+      },
+      async attach({ id, file }, { user }, errors) {
+        if (store.find(id) === undefined) throw errors.NOT_FOUND({ id });
+        const bytes = new Uint8Array(await file.arrayBuffer());
+        // The task may have changed, or be gone, since the file began to arrive.
+        const task = store.find(id);
+        if (task === undefined) throw errors.NOT_FOUND({ id });
+        const { name, type } = file;
+        store.attach(id, { name, type, bytes });
+        return save("updated", { ...task, by: user.name, attachment: name });
+      },
+      attachment({ id }, _call, errors) {
+        const found = store.attachment(id);
+        if (found === undefined) throw errors.NOT_FOUND({ id });
+        return new File([found.bytes], found.name, { type: found.type });
       },
       changes: (_params, call) => changes.subscribe(call),
     }),

@@ -6,7 +6,7 @@ import { webSocketLink } from "callwire/ws";
 import { contract } from "./contract.ts";
 
 const [url = "http://127.0.0.1:8000/"] = process.argv.slice(2);
-const options = contractOptions(contract);
+const options = contractOptions(contract, { values: "rich" });
 
 const guest = createClient(httpLink(`${url}rpc`), options);
 const refused = await safe(guest.api.session.login({ name: "ann", password: "pear" }));
@@ -34,6 +34,10 @@ const missing = await safe(api.tasks.update({ id: "none", done: true }));
 if (!missing.ok && isRpcError(missing.error, "NOT_FOUND")) {
   console.log("there is no task", missing.error.data.id);
 }
+
+const file = new File(["twice a week"], "plants.txt", { type: "text/plain" });
+const { attachment } = await api.tasks.attach({ id: task.id, file });
+console.log(`${attachment}:`, await (await api.tasks.attachment({ id: task.id })).text());
 
 const onProgress = ({ checked, of }: { checked: number; of: number }) =>
   console.log(`checked ${checked} of ${of}`);

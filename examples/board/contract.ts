@@ -1,5 +1,5 @@
 /** The contract of the board: what the page and the server share. It has no code of either. */
-import { method, stream } from "callwire";
+import { defineErrors, method, stream } from "callwire";
 import { z } from "zod";
 
 const task = z.object({
@@ -8,13 +8,17 @@ const task = z.object({
   done: z.boolean(),
   /** Who changed it last. */
   by: z.string(),
+  /** The name of its file. */
+  attachment: z.string().nullable(),
 });
 export type Task = z.infer<typeof task>;
 
 const change = z.object({ kind: z.enum(["created", "updated", "removed"]), task });
 const title = z.string().trim().min(1).max(200);
 
-const NOT_FOUND = { code: 1404, data: z.object({ id: z.string() }) } as const;
+const { NOT_FOUND } = defineErrors({
+  NOT_FOUND: { code: 1404, data: z.object({ id: z.string() }) },
+});
 
 export const contract = {
   session: {
@@ -35,6 +39,19 @@ export const contract = {
       errors: { NOT_FOUND },
     }),
     remove: method({ params: z.object({ id: z.string() }), result: task, errors: { NOT_FOUND } }),
+    attach: method({
+      summary: "Add a file to a task, or replace it",
+      params: z.object({ id: z.string(), file: z.file() }),
+      result: task,
+      errors: { NOT_FOUND },
+      limits: { maxFiles: 1, maxFileBytes: 10_000_000 },
+    }),
+    attachment: method({
+      summary: "The file of a task",
+      params: z.object({ id: z.string() }),
+      result: z.file(),
+      errors: { NOT_FOUND },
+    }),
     changes: stream({ summary: "Every change from now on", item: change, idempotent: true }),
   },
   report: method({

@@ -6,6 +6,16 @@ interface Row extends Omit<Task, "done"> {
   readonly done: number;
 }
 
+/** A file of a task. */
+export interface Attachment {
+  readonly name: string;
+  readonly type: string;
+  readonly bytes: Uint8Array<ArrayBuffer>;
+}
+
+const columns = `id, title, done, by,
+  (SELECT name FROM attachments WHERE task = tasks.id) AS attachment`;
+
 export class TaskStore {
   readonly #db: InstanceType<typeof sqlite.Database>;
 
@@ -15,16 +25,19 @@ export class TaskStore {
     this.#db.exec(
       `CREATE TABLE IF NOT EXISTS tasks (
         id TEXT PRIMARY KEY, title TEXT NOT NULL, done INTEGER NOT NULL, by TEXT NOT NULL
+      );
+      CREATE TABLE IF NOT EXISTS attachments (
+        task TEXT PRIMARY KEY, name TEXT NOT NULL, type TEXT NOT NULL, bytes BLOB NOT NULL
       )`,
     );
   }
 
   list(): Task[] {
-    return this.#read("SELECT id, title, done, by FROM tasks ORDER BY rowid", []);
+    return this.#read(`SELECT ${columns} FROM tasks ORDER BY rowid`, []);
   }
 
   find(id: string): Task | undefined {
-    return this.#read("SELECT id, title, done, by FROM tasks WHERE id = ?", [id])[0];
+    return this.#read(`SELECT ${columns} FROM tasks WHERE id = ?`, [id])[0];
   }
 
   save({ id, title, done, by }: Task): void {
@@ -36,7 +49,20 @@ export class TaskStore {
   }
 
   remove(id: string): void {
+    this.#db.run("DELETE FROM attachments WHERE task = ?", [id]);
     this.#db.run("DELETE FROM tasks WHERE id = ?", [id]);
+  }
+
+  attach(id: string, { name, type, bytes }: Attachment): void {
+    this.#db.run(
+      "INSERT OR REPLACE INTO attachments (task, name, type, bytes) VALUES (?, ?, ?, ?)",
+      [id, name, type, bytes],
+    );
+  }
+
+  attachment(id: string): Attachment | undefined {
+    const query = "SELECT name, type, bytes FROM attachments WHERE task = ?";
+    return (this.#db.get(query, [id]) as unknown as Attachment | null) ?? undefined;
   }
 
   close(): void {

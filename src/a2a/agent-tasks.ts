@@ -1,6 +1,7 @@
 import type { Clock } from "../protocol/clock.ts";
 import type { Context } from "../protocol/context.ts";
 import type { RpcError } from "../protocol/errors.ts";
+import { isoTime } from "../protocol/iso-time.ts";
 import type { Log } from "../protocol/log.ts";
 import type { Amendment } from "../work/live-work.ts";
 import type { WorkPage, WorkQuery, WorkStore } from "../work/work-store.ts";
@@ -202,7 +203,7 @@ export class AgentTasks implements RunHost {
     const task: Task = {
       id,
       contextId,
-      status: { state: "TASK_STATE_SUBMITTED", timestamp: new Date(now).toISOString() },
+      status: { state: "TASK_STATE_SUBMITTED", timestamp: isoTime(now) },
       history: [{ ...message, contextId, taskId: id }],
       ...(metadata !== undefined && { metadata }),
     };
@@ -225,7 +226,7 @@ export class AgentTasks implements RunHost {
       });
     const now = this.clock.now();
     const added = { ...message, contextId };
-    const status = { state: "TASK_STATE_WORKING", timestamp: new Date(now).toISOString() } as const;
+    const status = { state: "TASK_STATE_WORKING", timestamp: isoTime(now) } as const;
     const continued = { ...task, status, history: [...(task.history ?? []), added] };
     return withTask(record, continued, added, now);
   }

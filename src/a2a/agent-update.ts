@@ -1,3 +1,4 @@
+import { isoTime } from "../protocol/iso-time.ts";
 import type {
   Artifact,
   Message,
@@ -81,7 +82,7 @@ export function statusEvent(
   message?: Message,
   metadata?: Metadata,
 ): StreamResponse {
-  const timestamp = new Date(now).toISOString();
+  const timestamp = isoTime(now);
   const status = message === undefined ? { state, timestamp } : { state, message, timestamp };
   return { statusUpdate: { taskId, contextId, status, ...(metadata && { metadata }) } };
 }

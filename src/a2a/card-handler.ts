@@ -3,6 +3,12 @@ import type { A2aAgent } from "./a2a-agent.ts";
 /** Where clients look for the card. */
 export const cardPath = "/.well-known/agent-card.json";
 
+/** What a client already has. */
+export interface CardConditions {
+  readonly ifNoneMatch: string | undefined;
+  readonly ifModifiedSince: string | undefined;
+}
+
 /** A response to a request for the card. */
 export interface CardReply {
   readonly status: 200 | 304;
@@ -22,8 +28,8 @@ export class CardHandler {
     this.#modified = new Date(agent.running.clock.now()).toUTCString();
   }
 
-  /** `url` is the address of the agent as this client sees it; `known` the tags of `If-None-Match`. */
-  async reply(url: string, known: string | undefined): Promise<CardReply> {
+  /** `url` is the address of the agent as this client sees it. */
+  async reply(url: string, conditions: CardConditions): Promise<CardReply> {
     const { body, etag } = await this.#card(url);
     const headers = {
       "content-type": "application/json",
@@ -32,9 +38,16 @@ export class CardHandler {
       etag,
       "access-control-allow-origin": "*",
     };
-    const isKnown =
-      known?.split(",").some((tag) => tag.trim().replace(/^W\//, "") === etag) === true;
-    return isKnown ? { status: 304, body: "", headers } : { status: 200, body, headers };
+    return this.#isKnown(etag, conditions)
+      ? { status: 304, body: "", headers }
+      : { status: 200, body, headers };
+  }
+
+  /** The tag counts, if a client sends both. */
+  #isKnown(etag: string, { ifNoneMatch, ifModifiedSince }: CardConditions): boolean {
+    if (ifNoneMatch !== undefined)
+      return ifNoneMatch.split(",").some((tag) => tag.trim().replace(/^W\//, "") === etag);
+    return Date.parse(ifModifiedSince ?? "") >= Date.parse(this.#modified);
   }
 
   #card(url: string): Promise<{ body: string; etag: string }> {

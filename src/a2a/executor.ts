@@ -31,6 +31,12 @@ export interface AgentTask {
   readonly log: Log;
 }
 
+/** What a generator gives: the steps of a task, and at its end the answer. */
+export interface AgentUpdates {
+  // `AsyncIterable` has only one type argument before TypeScript 5.6.
+  [Symbol.asyncIterator](): AsyncIterator<AgentUpdate, Content | undefined | void>;
+}
+
 /**
  * Answers a message: a generator yields the steps of a task, and a plain function returns the whole answer. After the
  * states "input-required" and "auth-required" it is called again with the client's next message.
@@ -38,4 +44,4 @@ export interface AgentTask {
 export type Execute = (
   message: IncomingMessage,
   task: AgentTask,
-) => AsyncIterable<AgentUpdate, Content | undefined | void> | MaybePromise<Content>;
+) => AgentUpdates | MaybePromise<Content>;

@@ -33,10 +33,10 @@ export function a2aHandler(agent: A2aAgent, options: A2aHandlerOptions = {}): Fe
     if (!pathname.endsWith(cardPath) || (request.method !== "GET" && request.method !== "HEAD"))
       return handle(request, ...rest);
     const url = options.url ?? new URL("/a2a", request.url).href;
-    const { status, body, headers } = await cards.reply(
-      url,
-      request.headers.get("if-none-match") ?? undefined,
-    );
+    const { status, body, headers } = await cards.reply(url, {
+      ifNoneMatch: request.headers.get("if-none-match") ?? undefined,
+      ifModifiedSince: request.headers.get("if-modified-since") ?? undefined,
+    });
     return new Response(status === 304 || request.method === "HEAD" ? null : body, {
       status,
       headers,

@@ -18,8 +18,9 @@ export {
   a2aClient,
   type SendOptions,
 } from "./client/a2a-client.ts";
+export { CardCache, type CardCacheOptions } from "./client/card-cache.ts";
 export { A2aErrorCode, type A2aErrorName, a2aError } from "./errors.ts";
-export type { AgentTask, Execute, IncomingMessage } from "./executor.ts";
+export type { AgentTask, AgentUpdates, Execute, IncomingMessage } from "./executor.ts";
 export { type A2aHandlerOptions, a2aHandler } from "./fetch-handler.ts";
 export type {
   Artifact,

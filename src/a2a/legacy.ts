@@ -116,7 +116,13 @@ function pushFrom(value: unknown): Members {
   });
 }
 
-export function pushTo({ taskId, id, url, token, authentication }: PushConfig): Members {
+export function pushTo({
+  taskId,
+  id,
+  url,
+  token,
+  authentication,
+}: Omit<PushConfig, "id"> & { readonly id?: string }): Members {
   const nested =
     authentication &&
     defined({
@@ -187,7 +193,7 @@ export function sendTo({ message, configuration, metadata }: SendParams): Member
       historyLength,
       blocking: returnImmediately !== true,
       pushNotificationConfig:
-        push && members(pushTo({ ...push, taskId: "", id: push.id ?? "" }).pushNotificationConfig),
+        push && members(pushTo({ ...push, taskId: "" }).pushNotificationConfig),
     }),
   });
 }
@@ -214,7 +220,7 @@ export function sendFrom(params: unknown): Members {
   });
 }
 
-/** The params of `tasks/pushNotificationConfig/set`. */
+/** The params of `tasks/pushNotificationConfig/set`, and its result. */
 export function pushConfigFrom(params: unknown): Members {
   const { taskId, pushNotificationConfig } = members(params);
   return { taskId, ...pushFrom(pushNotificationConfig) };

@@ -35,7 +35,10 @@ export function a2aMounts(
   agent.url = options.url;
   const card: NodeHandler = async (request, response) => {
     const url = options.url ?? urlOf(request, path);
-    const { status, body, headers } = await cards.reply(url, request.headers["if-none-match"]);
+    const { status, body, headers } = await cards.reply(url, {
+      ifNoneMatch: request.headers["if-none-match"],
+      ifModifiedSince: request.headers["if-modified-since"],
+    });
     response.writeHead(status, headers);
     response.end(request.method === "HEAD" ? "" : body);
   };

@@ -63,16 +63,18 @@ function shape(
   required: Readonly<Record<string, Check>>,
   optional: Readonly<Record<string, Check>> = {},
 ): Check {
+  const needed = Object.entries(required);
+  const allowed = Object.entries(optional);
   return (value, field) => {
     record(value, field || "params");
     const members = value as Readonly<Record<string, unknown>>;
     const path = (member: string): string => (field === "" ? member : `${field}.${member}`);
-    for (const [member, check] of Object.entries(required)) {
+    for (const [member, check] of needed) {
       const given = Object.hasOwn(members, member) ? members[member] : undefined;
       if (given === undefined || given === null) throw invalidField(path(member), "is required");
       check(given, path(member));
     }
-    for (const [member, check] of Object.entries(optional)) {
+    for (const [member, check] of allowed) {
       const given = Object.hasOwn(members, member) ? members[member] : undefined;
       if (given !== undefined && given !== null) check(given, path(member));
     }

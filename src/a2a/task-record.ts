@@ -1,3 +1,4 @@
+import { heapBytes } from "../protocol/memory-bounds.ts";
 import type { WorkPhase, WorkRecord } from "../work/work-store.ts";
 import {
   isInterrupted,
@@ -5,6 +6,7 @@ import {
   type PushConfig,
   type StreamResponse,
   type Task,
+  type TaskState,
 } from "./model.ts";
 import { changed } from "./task-change.ts";
 
@@ -16,12 +18,9 @@ export interface TaskBody {
 
 export type TaskRecord = WorkRecord<TaskBody>;
 
-/** A character of JSON takes two bytes at most. */
-const perCharacter = 2;
-
-/** About how much memory a value takes. */
-export function bytesOf(value: object): number {
-  return JSON.stringify(value).length * perCharacter;
+/** At most how much memory a value takes. */
+function bytesOf(value: object): number {
+  return heapBytes(JSON.stringify(value));
 }
 
 /** The record of a new task. */
@@ -30,7 +29,8 @@ export function firstRecord(task: Task, owner: string, now: number): TaskRecord 
     id: task.id,
     owner,
     group: task.contextId,
-    ...stateOf(task),
+    state: task.status.state,
+    phase: phaseOf(task.status.state),
     version: 1,
     changedAt: now,
     bytes: bytesOf(task),
@@ -38,22 +38,36 @@ export function firstRecord(task: Task, owner: string, now: number): TaskRecord 
   };
 }
 
-/** The record after its task has changed, which takes some more memory. */
-export function withTask(before: TaskRecord, task: Task, more: object, now: number): TaskRecord {
-  const isSame = task.status === before.body.task.status;
+/** The record after its task has changed; `more` is what it has in addition to before. */
+export function withTask(
+  before: TaskRecord,
+  task: Task,
+  more: object | undefined,
+  now: number,
+): TaskRecord {
+  const { id, owner, group, leaseUntil, ttlMs, body } = before;
+  const isSame = task.status === body.task.status;
+  const { state } = task.status;
   return {
-    ...before,
-    ...stateOf(task),
+    id,
+    owner,
+    group,
+    leaseUntil,
+    ttlMs,
+    state,
+    phase: phaseOf(state),
     version: before.version + 1,
     changedAt: isSame ? before.changedAt : now,
-    bytes: before.bytes + bytesOf(more),
-    body: { ...before.body, task },
+    bytes: more === undefined ? before.bytes : before.bytes + bytesOf(more),
+    body: { task, push: body.push },
   };
 }
 
 /** The record after an event. */
 export function recordAfter(before: TaskRecord, event: StreamResponse, now: number): TaskRecord {
-  return withTask(before, changed(before.body.task, event), event, now);
+  // A status replaces the one before; its message goes into the history too.
+  const more = "statusUpdate" in event ? event.statusUpdate.status.message : event;
+  return withTask(before, changed(before.body.task, event), more, now);
 }
 
 /** The record with other webhooks. */
@@ -61,8 +75,6 @@ export function withPush(before: TaskRecord, push: readonly PushConfig[]): TaskR
   return { ...before, body: { ...before.body, push } };
 }
 
-function stateOf({ status }: Task): { readonly state: string; readonly phase: WorkPhase } {
-  const { state } = status;
-  const phase = isTerminal(state) ? "over" : isInterrupted(state) ? "waiting" : "active";
-  return { state, phase };
+function phaseOf(state: TaskState): WorkPhase {
+  return isTerminal(state) ? "over" : isInterrupted(state) ? "waiting" : "active";
 }

@@ -11,6 +11,7 @@ import {
   eventOf,
   statusEvent,
 } from "./agent-update.ts";
+import type { AgentUpdates } from "./executor.ts";
 import type { Message, SendResult, StreamResponse, Task } from "./model.ts";
 import { recordAfter, type TaskBody, type TaskRecord } from "./task-record.ts";
 
@@ -22,7 +23,7 @@ export interface RunHost {
   replied(message: Message, first: TaskRecord): void;
 }
 
-type Answer = AsyncIterable<AgentUpdate, Content | undefined | void> | MaybePromise<Content>;
+type Answer = AgentUpdates | MaybePromise<Content>;
 
 /** The work on one message, from the first step of the agent until the task is done or waits for input. */
 export class TaskRun {
@@ -85,7 +86,7 @@ export class TaskRun {
     return this.work.record === undefined && this.work.first.version === 1;
   }
 
-  async #follow(updates: AsyncIterable<AgentUpdate, Content | undefined | void>): Promise<void> {
+  async #follow(updates: AgentUpdates): Promise<void> {
     const iterator = updates[Symbol.asyncIterator]();
     for (;;) {
       const next = await iterator.next();

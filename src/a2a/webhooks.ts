@@ -1,6 +1,6 @@
-import { lookup } from "node:dns/promises";
+import dns from "node:dns/promises";
 import { BlockList, isIP } from "node:net";
-import { Agent, request } from "undici";
+import { JobQueue } from "../http/job-queue.ts";
 import type { Webhooks } from "./push-sender.ts";
 
 export interface WebhookOptions {
@@ -55,6 +55,33 @@ function isPrivate(address: string): boolean {
 }
 
 /**
+ * Half of the threads that Node has for this: clients choose the names, and those that take long to look up must leave some
+ * for the rest of the process.
+ */
+const lookups = new JobQueue(2);
+/** Most names that wait to be looked up. */
+const maxWaitingLookups = 100;
+
+interface Address {
+  readonly address: string;
+  readonly family: number;
+}
+
+function addressesOf(name: string, signal: AbortSignal | undefined): Promise<readonly Address[]> {
+  const family = isIP(name);
+  if (family !== 0) return Promise.resolve([{ address: name, family }]);
+  if (lookups.waiting >= maxWaitingLookups)
+    return Promise.reject(new Error("too many names of webhooks are being looked up"));
+  return new Promise((resolve, reject) => {
+    signal?.addEventListener("abort", () => reject(signal.reason), { once: true });
+    lookups.run((done) => {
+      if (signal?.aborted === true) done();
+      else dns.lookup(name, { all: true }).then(resolve, reject).finally(done);
+    });
+  });
+}
+
+/**
  * Sends push notifications to public addresses only. A name is resolved once for each attempt, and the connection
  * is made to the address that was checked, so that a name cannot lead elsewhere later. Redirects are not followed.
  * @example
@@ -74,9 +101,8 @@ export function webhooks(options: WebhookOptions = {}): Webhooks {
   const isAllowed = ({ host, hostname }: URL): boolean =>
     allowed.has(host) || allowed.has(hostname);
   /** The address to connect to; throws if the receiver is not public. */
-  const resolve = async (url: URL): Promise<{ address: string; family: number }> => {
-    const name = url.hostname.replace(/^\[|\]$/g, "");
-    const found = await lookup(name, { all: true });
+  const resolve = async (url: URL, signal?: AbortSignal): Promise<Address> => {
+    const found = await addressesOf(url.hostname.replace(/^\[|\]$/g, ""), signal);
     const usable = isAllowed(url) ? found : found.filter(({ address }) => !isPrivate(address));
     const [first] = usable;
     if (first === undefined || usable.length < found.length)
@@ -99,7 +125,9 @@ export function webhooks(options: WebhookOptions = {}): Webhooks {
     },
     async post(text, headers, body, signal) {
       const url = new URL(text);
-      const { address, family } = await resolve(url);
+      const { address, family } = await resolve(url, signal);
+      // Loaded with the first notification, because it takes long and most agents send none.
+      const { Agent, request } = await import("undici");
       const agent = new Agent({
         connect: {
           lookup: (_name, lookupOptions, found) =>

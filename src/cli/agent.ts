@@ -19,7 +19,7 @@ export async function agentOf(module: string, use: readonly Middleware[]): Promi
     return agent;
   }
   const name = basename(module, extname(module));
-  const card = { name, description: `The agent ${name}`, version: moduleVersion(module) };
+  const card = { name, description: `Runs ${basename(module)}`, version: moduleVersion(module) };
   const execute = exported.execute ?? exported.default;
   if (typeof execute === "function") return a2aAgent({ card, use, execute: execute as Execute });
   const offer = await loadModule(module);

@@ -49,13 +49,14 @@ function warnOfNetwork(
   { origin, networkAddresses, sockets, refusesOtherHosts }: Wires,
   terminal: Terminal,
 ): void {
-  const port = origin === undefined ? undefined : new URL(origin).port || "80";
+  const { protocol, port } = origin === undefined ? {} : new URL(origin);
   const tcp = sockets.find(({ wire }) => wire === "TCP")?.address.replace(/^.*:/, "");
   if (port === undefined && tcp === undefined) return;
   terminal.line();
   terminal.line(terminal.yellow("Everyone in your network can call this server:"));
   for (const address of networkAddresses) {
-    const url = port === undefined ? `${address}:${tcp}` : `http://${address}:${port}${path}`;
+    const host = port === "" ? address : `${address}:${port}`;
+    const url = port === undefined ? `${address}:${tcp}` : `${protocol}//${host}${path}`;
     terminal.line(`  ${terminal.cyan(url)}`);
   }
   if (port === undefined || !refusesOtherHosts) return;
@@ -111,7 +112,7 @@ function triesOf(
 }
 
 /** Calls a method that has an example or no params, so that it works. */
-function curlLine(url: string, { methods = new Map() }: Mount["server"]): string {
+function curlLine(url: string, { methods = new Map(), use }: Mount["server"]): string {
   const callable = [...methods].filter(([, { kind }]) => kind === "method");
   const [name, entry] =
     callable.find(([, { definition }]) => definition.examples?.[0]?.result !== undefined) ??
@@ -121,7 +122,16 @@ function curlLine(url: string, { methods = new Map() }: Mount["server"]): string
   const request = { jsonrpc: "2.0", method: name ?? "rpc.discover", params, id: 1 };
   // Some shells treat the brackets of [::1] as a pattern.
   const target = url.includes("[") ? quoted(url) : url;
-  return `curl ${target} -H 'content-type: application/json' -d ${quoted(JSON.stringify(request))}`;
+  const headers = `-H 'content-type: application/json'${credentialHeader(use)}`;
+  return `curl ${target} ${headers} -d ${quoted(JSON.stringify(request))}`;
+}
+
+/** The header that the server requires, with a variable for the secret. */
+function credentialHeader(use: Mount["server"]["use"]): string {
+  const [scheme] = use.flatMap(({ schemes = [] }) => schemes);
+  if (scheme?.type === "apiKey") return ` -H "${scheme.name}: $CALLWIRE_KEY"`;
+  const isBearer = scheme?.type === "http" && scheme.scheme.toLowerCase() === "bearer";
+  return isBearer ? ' -H "authorization: Bearer $CALLWIRE_TOKEN"' : "";
 }
 
 function takesNothing(parameters: Method["parameters"]): boolean {
@@ -129,7 +139,10 @@ function takesNothing(parameters: Method["parameters"]): boolean {
 }
 
 /** Calls a stream with an example, whose params fit into a query. */
-function streamLine(url: string, { methods = new Map() }: Mount["server"]): string | undefined {
+function streamLine(
+  url: string,
+  { methods = new Map(), use }: Mount["server"],
+): string | undefined {
   for (const [name, { kind, definition }] of methods) {
     const params = definition.examples?.[0]?.params;
     if (kind !== "stream" || typeof params !== "object" || params === null) continue;
@@ -138,7 +151,8 @@ function streamLine(url: string, { methods = new Map() }: Mount["server"]): stri
       for (const [key, value] of Object.entries(params)) query.set(key, value);
     } else query.set("params", JSON.stringify(params));
     // Slashes need no escape in a query.
-    return `curl -N ${quoted(`${url}?${query.toString().replaceAll("%2F", "/")}`)}`;
+    const address = `${url}?${query.toString().replaceAll("%2F", "/")}`;
+    return `curl -N ${quoted(address)}${credentialHeader(use)}`;
   }
   return undefined;
 }

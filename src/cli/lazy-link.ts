@@ -6,8 +6,8 @@ export interface OpenedLink extends Link {
   readonly over?: Promise<unknown>;
 }
 
-/** A link that opens on first use, and again after it failed or is over. `carriesBytes` says what it will do then. */
-export function lazyLink(open: () => Promise<OpenedLink>, carriesBytes = false): Link {
+/** A link that opens on first use, and again after it failed or is over. */
+export function lazyLink(open: () => Promise<OpenedLink>): Link {
   let ready: Link | undefined;
   let opening: Promise<Link> | undefined;
   let closed = false;
@@ -61,7 +61,10 @@ export function lazyLink(open: () => Promise<OpenedLink>, carriesBytes = false):
     return calls.map(({ reply }) => reply);
   };
   return {
-    carriesBytes,
+    carriesBytes: async () => {
+      const { carriesBytes } = ready ?? (await opened());
+      return typeof carriesBytes === "function" ? carriesBytes() : carriesBytes === true;
+    },
     send(request, outgoing) {
       if (ready !== undefined) return ready.send(request, outgoing);
       const alone = (link: Link) => [link.send(request, outgoing)];

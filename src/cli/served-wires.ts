@@ -1,9 +1,7 @@
 import type { Host, Middleware, Server } from "callwire";
-import { type NodeHandler, type ServeHttpOptions, serveHttp } from "callwire/http/node";
+import type { NodeHandler, ServeHttpOptions } from "callwire/http/node";
 import type { McpServer } from "callwire/mcp";
-import { createMetrics, type Metrics, metricsPage } from "callwire/observability";
-import { serveStdio } from "callwire/stdio";
-import { serveSocket } from "callwire/tcp";
+import type { Metrics } from "callwire/observability";
 import { type Flags, flag, type Options, option } from "./command.ts";
 import {
   type FramingName,
@@ -126,10 +124,14 @@ export async function openWires(
   if (flags.host !== undefined && flags.stdio === true && (flags.port ?? tcp) === undefined)
     throw new Failure("--host needs HTTP or TCP; with --stdio, add --port or --tcp");
   const access = { hosts: hostsOf(flags.hosts, host), origins: originsOf(flags.origins) };
-  // Before anything is awaited: from here on stray output goes to stderr.
-  const stdio = flags.stdio ? serveStdio(server, { framing }) : undefined;
+  // First: from here on stray output goes to stderr.
+  const stdio = flags.stdio
+    ? (await import("callwire/stdio")).serveStdio(server, { framing })
+    : undefined;
 
   const sockets: Socket[] = [];
+  const serveSocket: typeof import("callwire/tcp").serveSocket = async (...args) =>
+    (await import("callwire/tcp")).serveSocket(...args);
   if (tcp !== undefined) {
     const socket = await opened(`TCP port ${tcp}`, "--tcp", () =>
       serveSocket(server, {
@@ -175,6 +177,7 @@ async function openHttp(
 ): Promise<string> {
   const agents =
     first.agents === undefined ? {} : (await import("callwire/mcp")).mcpMounts(first.agents);
+  const { serveHttp } = await import("callwire/http/node");
   const http = await serveHttp(first.server, {
     port,
     host,
@@ -229,8 +232,9 @@ interface ServedMetrics {
   readonly pages: Readonly<Record<string, NodeHandler>>;
 }
 
-export function metricsOf(flags: Flags<typeof metricsOption>): ServedMetrics {
+export async function metricsOf(flags: Flags<typeof metricsOption>): Promise<ServedMetrics> {
   if (flags.metrics !== true) return { metrics: undefined, use: [], pages: {} };
+  const { createMetrics, metricsPage } = await import("callwire/observability");
   const metrics = createMetrics();
   return { metrics, use: [metrics.middleware], pages: { "/metrics": metricsPage(metrics) } };
 }

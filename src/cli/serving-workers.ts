@@ -1,7 +1,7 @@
+import cluster from "node:cluster";
 import { watch } from "node:fs";
 import { dirname, sep } from "node:path";
 import { createServer, type Log } from "callwire";
-import { HttpWorkers } from "callwire/http/node";
 import { type Flags, flag, type Options, option } from "./command.ts";
 import { portOf } from "./command-arguments.ts";
 import { Failure, invalid, oneLine } from "./failure.ts";
@@ -23,12 +23,12 @@ type WorkerFlags = Flags<typeof workerOptions> &
 export function startsWorkers({ workers, watch: watches, stdio }: WorkerFlags): boolean {
   if (workers === undefined && watches !== true) return false;
   if (stdio === true) throw new Failure("--workers and --watch do not work with --stdio");
-  return HttpWorkers.isPrimary;
+  return cluster.isPrimary;
 }
 
 /** Whether this process is a worker. */
 export function isWorker({ workers, watch: watches }: Partial<WorkerFlags>): boolean {
-  return (workers !== undefined || watches === true) && !HttpWorkers.isPrimary;
+  return (workers !== undefined || watches === true) && !cluster.isPrimary;
 }
 
 /** The workers print one banner together. */
@@ -41,13 +41,14 @@ export async function runWorkers(
   flags: WorkerFlags,
   file: string | undefined,
   log: Log,
-  { pages }: Pick<ReturnType<typeof metricsOf>, "pages">,
+  { pages }: Pick<Awaited<ReturnType<typeof metricsOf>>, "pages">,
 ): Promise<void> {
   const stopping = untilSignal();
   ignoreOutputErrors();
   // Never called: it stands for the service of the workers.
   const service = createServer({}, { log });
   const port = portOf("--port", flags.port ?? "8000");
+  const { HttpWorkers } = await import("callwire/http/node");
   const workers = new HttpWorkers(service, {
     port,
     host: flags.host ?? "127.0.0.1",

@@ -53,6 +53,7 @@ export function batching(link: Link, options: BatchingOptions = {}): Link {
       flush();
       return link.close();
     },
+    address: link.address,
     states: link.states,
     carriesBytes: link.carriesBytes,
   };

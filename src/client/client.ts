@@ -276,7 +276,7 @@ export class Client<M = any, V extends Values = ValuesOf<M>> implements AsyncDis
       id: isAnswered ? nextId() : undefined,
       timeoutMs: travels === forever ? undefined : travels,
     };
-    return new OutgoingCall(
+    const call = new OutgoingCall(
       request,
       options,
       timeoutMs === forever ? undefined : timeoutMs,
@@ -285,6 +285,8 @@ export class Client<M = any, V extends Values = ValuesOf<M>> implements AsyncDis
       this.#running.clock,
       this.#rich,
     );
+    call.link = this.#link;
+    return call;
   }
 }
 

@@ -1,7 +1,13 @@
 import { WireError } from "../protocol/errors.ts";
 import type { Link, Outgoing } from "../protocol/link.ts";
 import type { Reply, Request } from "../protocol/message.ts";
-import { isStopping, maySendAgain, outcomeOf, worseOf } from "../protocol/retry-rule.ts";
+import {
+  isStopping,
+  maySendAgain,
+  outcomeOf,
+  replyAfter,
+  worseOf,
+} from "../protocol/retry-rule.ts";
 
 interface Entry {
   readonly request: Request;
@@ -82,9 +88,10 @@ export function fallback(links: readonly Link[]): Link {
       } catch (error) {
         const answer = mayGoOn(error, entry.outgoing) ? (await again).get(entry) : undefined;
         if (answer === undefined) throw error;
-        return answer.catch((next: unknown) => {
+        const reply = await answer.catch((next: unknown) => {
           throw worseOf(error, next);
         });
+        return replyAfter(outcomeOf(error) === "may-have-run", reply);
       }
     });
   }
@@ -102,7 +109,7 @@ export function fallback(links: readonly Link[]): Link {
         try {
           const reply = taken(await link.send(request, outgoing), outgoing);
           preferred = link;
-          return reply;
+          return replyAfter(outcomeOf(failed) === "may-have-run", reply);
         } catch (error) {
           failed = worseOf(failed, error);
           if (!mayGoOn(error, outgoing)) break;

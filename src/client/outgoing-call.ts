@@ -2,10 +2,11 @@ import type { Clock } from "../protocol/clock.ts";
 import type { Context } from "../protocol/context.ts";
 import { WireError } from "../protocol/errors.ts";
 import { ItemQueue } from "../protocol/item-queue.ts";
-import type { Outgoing, UploadProgress } from "../protocol/link.ts";
+import type { Link, Outgoing, UploadProgress } from "../protocol/link.ts";
 import type { Log } from "../protocol/log.ts";
 import type { Id, Request, TypedPaths } from "../protocol/message.ts";
 import type { Peer, Transport } from "../protocol/origin.ts";
+import { outbound } from "../protocol/outbound.ts";
 import type { ReceivedBytes } from "../protocol/received-bytes.ts";
 import type { TimedCall } from "../protocol/running.ts";
 import type { UploadSender } from "../protocol/upload-sender.ts";
@@ -44,8 +45,6 @@ export interface UploadOptions<Item = unknown> {
 /** The options of calls whose types are not known. */
 export type AnyCallOptions = CallOptions & Partial<UploadOptions>;
 
-const outbound: Transport = { kind: "outbound", headers: {}, remoteAddress: undefined };
-
 /** Most items that wait for a reader; stops a producer that ignores credit from filling memory. */
 const mostItems = 65_536;
 
@@ -61,8 +60,9 @@ export class OutgoingCall implements Outgoing, TimedCall, Context {
   rich: RichCalls | Promise<RichCalls> | undefined;
   /** The bytes that came beside the reply. */
   bytes: ReceivedBytes | undefined = undefined;
+  link: Link | undefined = undefined;
   /** Whether its link carries bytes beside the request. */
-  carriesBytes: boolean | undefined = undefined;
+  carriesBytes: Link["carriesBytes"] = undefined;
   cancel: ((error: WireError) => void) | undefined = undefined;
   prev: TimedCall | undefined = undefined;
   next: TimedCall | undefined = undefined;
@@ -162,7 +162,10 @@ export class OutgoingCall implements Outgoing, TimedCall, Context {
 
   /** The error for items that came in place of a result. */
   mistaken(): WireError {
-    return new WireError("BAD_REPLY", `${this.method} streams; read it with client.stream`);
+    return new WireError(
+      "BAD_REPLY",
+      `${this.method} streams: use "for await", not "await", or client.stream`,
+    );
   }
 
   progress(json: unknown, types?: TypedPaths): void {

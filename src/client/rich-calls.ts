@@ -3,13 +3,15 @@ import {
   attachedIn,
   type ByteKind,
   defaultMaxBytes,
-  inlined,
+  mostInside,
+  withBytesInside,
 } from "../protocol/attachments.ts";
 import { WireError } from "../protocol/errors.ts";
 import type { Handle } from "../protocol/handle.ts";
-import type { ItemMembers } from "../protocol/link.ts";
+import { carries, type ItemMembers } from "../protocol/link.ts";
 import {
   isThenable,
+  type MaybePromise,
   noTypes,
   type Params,
   type Reply,
@@ -21,9 +23,6 @@ import { ReceivedBytes } from "../protocol/received-bytes.ts";
 import { ValueCodec } from "../protocol/value-codec.ts";
 import type { ClientOptions } from "./client.ts";
 import type { OutgoingCall } from "./outgoing-call.ts";
-
-/** Longest files in a message, on links that carry nothing beside it; the limits of servers are lower. */
-const mostInline = 100 * 1024 * 1024;
 
 /** What is read before the call returns; streams are read by the caller. */
 const collected: ReadonlySet<ByteKind> = new Set(["bytes", "blob", "file"]);
@@ -46,19 +45,29 @@ export class RichCalls {
   /** The request as it is sent. Its member `types` shows the server that this client accepts rich values. */
   encode(
     { jsonrpc, method, params, id, timeoutMs, upload }: Request,
-    { carriesBytes, signal }: OutgoingCall,
+    call: OutgoingCall,
   ): Request | Promise<Request> {
-    const typed = params === undefined ? undefined : this.#codec.encode(params, carriesBytes);
+    const attaches = call.carriesBytes !== undefined && call.carriesBytes !== false;
+    const typed = params === undefined ? undefined : this.#codec.encode(params, attaches);
     if (typed === undefined)
       return { jsonrpc, method, params, id, timeoutMs, types: noTypes, upload };
     const { value, types, attachments } = typed;
     const request = { jsonrpc, method, params: value as Params, id, timeoutMs, types, upload };
     if (attachments === undefined) return request;
-    if (carriesBytes) return { ...request, attachments };
-    return inlined(value, types, attachments, mostInline, signal).then((whole) => ({
-      ...request,
-      params: whole as Params,
-    }));
+    const isCarried = carries(call, request);
+    if (isCarried === true) return { ...request, attachments };
+    return this.#whenKnown(request, attachments, isCarried, call);
+  }
+
+  /** The request with its bytes beside it or, if the link cannot carry them, inside. */
+  async #whenKnown(
+    request: Request,
+    attachments: Attachments,
+    isCarried: MaybePromise<boolean>,
+    { signal }: OutgoingCall,
+  ): Promise<Request> {
+    if (await isCarried) return { ...request, attachments };
+    return withBytesInside(request, attachments, mostInside, signal);
   }
 
   /** Sends a request, and collects the bytes of its reply while the call can still be cancelled. */
@@ -66,7 +75,10 @@ export class RichCalls {
     const encoded = this.encode(request, call);
     const replied =
       encoded instanceof Promise
-        ? encoded.then((whole) => handle(whole, call))
+        ? encoded.then((whole) => {
+            if (call.failed) whole.attachments?.discard();
+            return call.failed ? undefined : handle(whole, call);
+          })
         : handle(encoded, call);
     if (!isThenable(replied)) return replied;
     return replied.then((reply) =>

@@ -58,6 +58,7 @@ function receiveSystem(
       if (id === undefined) return true;
       cancelCall(callsOf(state.running, state.origin), id);
       giveUpQueued(state.origin, id);
+      state.beside?.cancelled(id);
       return true;
     case "$/progress": {
       const outgoing = state.pending.reported(token);
@@ -82,7 +83,7 @@ function receiveSystem(
       }
       return true;
     default:
-      return false;
+      return state.beside?.notice(method, params) === true;
   }
 }
 

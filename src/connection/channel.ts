@@ -14,6 +14,8 @@ export interface ChannelFault {
 /** Receives the events of a channel. */
 export interface ChannelListener {
   message(text: string): void;
+  /** A frame of bytes arrived, which may be reused afterwards; a fault if this is missing. */
+  bytes?(frame: Uint8Array): void;
   /** Something arrived that is not a message; the channel stays open. */
   fault(fault: ChannelFault): void;
   /** This many more bytes arrived of an incomplete message. */
@@ -31,6 +33,8 @@ export type CloseReason = "done" | "going-away" | "slow-reader" | "garbage" | "r
 export interface Channel {
   /** Sends one message. Messages of one turn of the event loop leave together. */
   send(text: string): void;
+  /** Sends one frame of bytes, of at most 64 KiB and a header. Wires that carry nothing but strings leave it out. */
+  readonly sendBytes?: ((frame: Uint8Array) => void) | undefined;
   /** Called once, before anything arrives. */
   listen(listener: ChannelListener): void;
   /** Bytes that the peer has not read. */

@@ -10,6 +10,7 @@ import type { ServerRunning } from "../protocol/server-running.ts";
 import type { Tap } from "../protocol/tap.ts";
 import type { Watches } from "../protocol/watch.ts";
 import { Backpressure } from "./backpressure.ts";
+import type { BytesBeside } from "./bytes-beside.ts";
 import type { Channel, CloseReason } from "./channel.ts";
 import { Pending } from "./pending.ts";
 
@@ -41,6 +42,10 @@ export class ConnectionState implements Buffering {
   refusal: RpcError | undefined = undefined;
   /** Number of messages of the peer that could be parsed. */
   received = 0;
+  /** What travels beside messages, once it was needed. */
+  beside: BytesBeside | undefined = undefined;
+  /** Loads it, if the wire can carry it. */
+  loadBeside: (() => Promise<BytesBeside>) | undefined = undefined;
   /** Whether messages can be sent; changed here only. */
   isOpen = true;
   #gone = false;
@@ -66,6 +71,12 @@ export class ConnectionState implements Buffering {
     this.tap?.(text, "sent");
     this.#channel.send(text);
     this.running.buffers.moved(text.length);
+  }
+
+  writeBytes(frame: Uint8Array): void {
+    if (!this.isOpen) return;
+    this.#channel.sendBytes?.(frame);
+    this.running.buffers.moved(frame.length);
   }
 
   reply(text: string): void {
@@ -135,6 +146,7 @@ export class ConnectionState implements Buffering {
     this.running.buffers.closed(this);
     this.pending.fail(error);
     abandonCalls(this.running, this.origin, connectionLost);
+    this.beside?.close(error);
     this.drain();
   }
 

@@ -1,12 +1,12 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 
 import { systemClock } from "../protocol/clock.ts";
-import { consoleLog } from "../protocol/console-log.ts";
 import { defaultDrainMs } from "../protocol/defaults.ts";
 import { type RpcError, WireError } from "../protocol/errors.ts";
 import { itemWindow } from "../protocol/item-queue.ts";
 import { defaultLimits } from "../protocol/limits.ts";
-import type { Outgoing } from "../protocol/link.ts";
+import { carriesAny, type Link, type Outgoing } from "../protocol/link.ts";
+import { plainLog } from "../protocol/log.ts";
 import { HeldBytes } from "../protocol/memory-bounds.ts";
 import type { Id, Params, Reply, Request } from "../protocol/message.ts";
 import { type CallBackOptions, Origin, type Peer } from "../protocol/origin.ts";
@@ -15,7 +15,9 @@ import type { Seal } from "../protocol/seal.ts";
 import { creditedText, requestText } from "../protocol/serialize.ts";
 import { ServerRunning } from "../protocol/server-running.ts";
 import { safeTap } from "../protocol/tap.ts";
+import type { BytesBeside } from "./bytes-beside.ts";
 import { sendCancel } from "./call-notices.ts";
+import { unlessCancelled } from "./cancelled-wait.ts";
 import type { Channel, CloseReason } from "./channel.ts";
 import type { ConnectionOptions, FinishOptions } from "./connection-options.ts";
 import { ConnectionState } from "./connection-state.ts";
@@ -44,21 +46,26 @@ export class Connection implements Peer, AsyncDisposable {
   /** Resolves when the connection is closed, with the error if it broke. */
   readonly closed: Promise<Error | undefined>;
   readonly grantUpload: Peer["grantUpload"];
+  /** Asks the peer, if the wire carries bytes. */
+  readonly carriesBytes: Link["carriesBytes"];
   readonly #state: ConnectionState;
   readonly #incoming: Incoming;
   readonly #notices: Notices | undefined;
   readonly #seal: Seal | undefined;
   #inputEnded = false;
+  /** Settles when the peer has said whether it accepts bytes. */
+  #agreeing: Promise<void> | undefined;
+  #isAgreed = false;
 
   constructor(channel: Channel, options: ConnectionOptions) {
     const { service, tap, transport, seal = service?.seal } = options;
     const limits = options.limits ?? service?.limits ?? defaultLimits;
-    const log = options.log ?? service?.log ?? consoleLog;
+    const log = options.log ?? service?.log ?? plainLog;
     const running = service?.running ?? new ServerRunning(systemClock);
     this.origin = new Origin(transport, this, limits);
     this.origin.held = new HeldBytes(limits.maxInFlightBytes);
     this.#seal = seal?.();
-    const outer =
+    const outer: Channel =
       this.#seal === undefined ? channel : new SealedChannel(channel, this.#seal, this.origin, log);
     this.#state = new ConnectionState({
       channel: outer,
@@ -74,6 +81,11 @@ export class Connection implements Peer, AsyncDisposable {
     this.grantUpload = this.givesCredit
       ? (id, count) => void this.#state.notify("$/uploadCredit", { id, count })
       : undefined;
+    if (outer.sendBytes !== undefined && this.#notices === undefined) {
+      const loadBeside = this.#loader();
+      this.#state.loadBeside = loadBeside;
+      this.carriesBytes = () => loadBeside().then((beside) => beside.accepted());
+    }
     const answerer = service?.answerer ?? new NoMethods({ running, limits, log });
     this.#incoming = new Incoming(this.#state, answerer, options);
     outer.listen(this.#incoming);
@@ -123,6 +135,46 @@ export class Connection implements Peer, AsyncDisposable {
   }
 
   #send(request: Request, outgoing: Outgoing): Promise<Reply | undefined> {
+    const { attachments, types } = request;
+    // The reply may have bytes beside it only if the peer knows that they are accepted.
+    if (types !== undefined && !this.#isAgreed && this.carriesBytes !== undefined)
+      return this.#sendLater(request, outgoing);
+    const write = (): Promise<Reply | undefined> => this.#write(request, outgoing);
+    if (attachments === undefined) return write();
+    const { beside } = this.#state;
+    if (beside !== undefined) return beside.send(request, attachments, outgoing, write);
+    attachments.discard();
+    const sentence = "this connection carries no bytes beside a message";
+    return Promise.reject(new WireError("UNSUPPORTED", sentence));
+  }
+
+  /** Sends a request once both sides know whether they accept bytes. All that wait are sent in order. */
+  async #sendLater(request: Request, outgoing: Outgoing): Promise<Reply | undefined> {
+    const agreed = (): void => {
+      this.#isAgreed = true;
+    };
+    // If the code for bytes cannot be loaded, other calls still go.
+    this.#agreeing ??= Promise.resolve(carriesAny(this)).then(agreed, agreed);
+    await unlessCancelled(this.#agreeing, outgoing);
+    if (outgoing.failed === undefined) return this.#send(request, outgoing);
+    request.attachments?.discard();
+    throw outgoing.failed;
+  }
+
+  /** Few connections need it, so the code is loaded by the first that does. */
+  #loader(): () => Promise<BytesBeside> {
+    const link = { send: (own: Request, call: Outgoing) => this.#write(own, call) };
+    let loading: Promise<BytesBeside> | undefined;
+    return () => {
+      loading ??= import("./bytes-beside.ts").then(({ BytesBeside }) => {
+        this.#state.beside = new BytesBeside(this.#state, link);
+        return this.#state.beside;
+      });
+      return loading;
+    };
+  }
+
+  #write(request: Request, outgoing: Outgoing): Promise<Reply | undefined> {
     let text: string;
     try {
       text = this.#textOf(request, outgoing);

@@ -1,5 +1,5 @@
 import { WireError } from "../protocol/errors.ts";
-import type { Link, Outgoing } from "../protocol/link.ts";
+import { carriesAny, type Link, type Outgoing } from "../protocol/link.ts";
 import { plainLog } from "../protocol/log.ts";
 import type { Reply, Request } from "../protocol/message.ts";
 import { unlessCancelled } from "./cancelled-wait.ts";
@@ -8,12 +8,15 @@ import { ChangingStates } from "./link-states.ts";
 /** A link whose code is loaded with its first call, so that pages start without it. */
 export class DeferredLink implements Link {
   readonly states = new ChangingStates(plainLog);
+  readonly address: string | undefined;
   readonly #load: () => Promise<Link>;
   #loading: Promise<Link> | undefined;
   #link: Link | undefined;
+  readonly carriesBytes = async (): Promise<boolean> => carriesAny(await this.#loaded());
 
-  constructor(load: () => Promise<Link>) {
+  constructor(load: () => Promise<Link>, address?: string) {
     this.#load = load;
+    this.address = address;
   }
 
   send(request: Request, outgoing: Outgoing): Promise<Reply | undefined> {

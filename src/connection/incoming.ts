@@ -10,9 +10,9 @@ import {
 } from "../protocol/errors.ts";
 import { isRefusal } from "../protocol/handle.ts";
 import { keptEntries } from "../protocol/json-text.ts";
-import type { ErrorObject } from "../protocol/message.ts";
+import type { ErrorObject, Id, Reply } from "../protocol/message.ts";
 import { replyOf } from "../protocol/pair.ts";
-import { parsePayload, unparsable } from "../protocol/parse.ts";
+import { parsePayload, unparsable } from "../protocol/payload.ts";
 import { errorText, idText } from "../protocol/serialize.ts";
 import { failUploads, itemUnreadable } from "../protocol/upload.ts";
 import { receiveNotice } from "./call-notices.ts";
@@ -37,6 +37,8 @@ export class Incoming implements ChannelListener {
   #admission: Admission | undefined;
   /** True until the first reply on an unsigned connection; on a signed one that reply could be forged. */
   #isFirstReply: boolean;
+  readonly #typed = (id: Id, reply: Reply): Reply =>
+    this.#state.beside?.received(id, reply) ?? reply;
 
   constructor(state: ConnectionState, answerer: CallAnswerer, options: ConnectionOptions) {
     this.#state = state;
@@ -95,6 +97,13 @@ export class Incoming implements ChannelListener {
     } else if (!isEnvelope(payload) || !this.#receiveOwn(payload, text, 1)) {
       this.#answer(payload, text);
     }
+  }
+
+  bytes(frame: Uint8Array): void {
+    if (!this.#state.isOpen) return;
+    const { beside } = this.#state;
+    const fault = beside === undefined ? "frames of bytes are not accepted" : beside.frame(frame);
+    if (fault !== undefined) this.fault({ kind: "unreadable", message: fault });
   }
 
   fault(fault: ChannelFault): void {
@@ -169,14 +178,28 @@ export class Incoming implements ChannelListener {
       const { id } = message;
       // An error about the whole connection has no id.
       if ((id !== null && id !== undefined) || !this.#receiveConnectionError(message, isFirst)) {
-        const isExpected = this.#state.pending.settle(message);
+        const isExpected = this.#state.pending.settle(message, this.#typed);
         if (!isExpected) this.#state.log.debug({ id }, "ignored a reply that no call waits for");
       }
       return true;
     }
     if (message.jsonrpc === duplicateMember) return false;
-    if (message.id !== undefined || typeof method !== "string") return false;
+    if (typeof method !== "string") return false;
+    if (message.id !== undefined) return count === 1 && this.#acceptBytes(message);
     return receiveNotice(this.#state, this.#notices, method, message.params, text, count);
+  }
+
+  /** The peer asks whether it may send frames of bytes; false if that is for a method. */
+  #acceptBytes({ jsonrpc, method, id, params }: Envelope): boolean {
+    if (method !== "$/acceptsBytes" || jsonrpc !== "2.0") return false;
+    if (typeof id !== "number" && typeof id !== "string") return false;
+    const { loadBeside, log } = this.#state;
+    if (loadBeside === undefined) return false;
+    loadBeside().then(
+      (beside) => beside.answer(id, params),
+      (err: unknown) => log.error({ err }, "could not load the code for bytes"),
+    );
+    return true;
   }
 
   /** False if the error is about a call. */
@@ -216,10 +239,13 @@ export class Incoming implements ChannelListener {
       return;
     }
     const answer = this.answerer.answerPayload(payload, text, state.origin);
-    if (typeof answer === "string") state.reply(answer);
-    else if (answer !== undefined) {
+    if (typeof answer === "string") {
+      state.reply(answer);
+      state.beside?.answered(payload);
+    } else if (answer !== undefined) {
       void answer.then((reply) => {
         if (reply !== undefined) state.reply(reply);
+        state.beside?.answered(payload);
       });
       state.backpressure.begun();
     }

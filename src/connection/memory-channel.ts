@@ -5,7 +5,7 @@ import { Connection } from "./connection.ts";
 class MemoryChannel implements Channel {
   #listener: ChannelListener | undefined;
   #other: MemoryChannel | undefined;
-  #outbox: string[] = [];
+  #outbox: (string | Uint8Array)[] = [];
   #open = true;
   /** The other channel always reads, so that nothing waits for longer than a turn. */
   readonly bufferedBytes = 0;
@@ -19,10 +19,11 @@ class MemoryChannel implements Channel {
   }
 
   send(text: string): void {
-    if (!this.#open) return;
-    this.#outbox.push(text);
-    // Never delivered synchronously, as on a real wire.
-    if (this.#outbox.length === 1) queueMicrotask(() => this.#deliver());
+    this.#put(text);
+  }
+
+  sendBytes(frame: Uint8Array): void {
+    this.#put(frame);
   }
 
   close(): void {
@@ -35,15 +36,23 @@ class MemoryChannel implements Channel {
     });
   }
 
-  receive(text: string): void {
-    this.#listener?.message(text);
+  receive(sent: string | Uint8Array): void {
+    if (typeof sent === "string") this.#listener?.message(sent);
+    else this.#listener?.bytes?.(sent);
+  }
+
+  #put(sent: string | Uint8Array): void {
+    if (!this.#open) return;
+    this.#outbox.push(sent);
+    // Never delivered synchronously, as on a real wire.
+    if (this.#outbox.length === 1) queueMicrotask(() => this.#deliver());
   }
 
   #deliver(): void {
-    const texts = this.#outbox;
+    const sent = this.#outbox;
     this.#outbox = [];
-    for (const text of texts) this.#other?.receive(text);
-    if (texts.length > 0) this.#listener?.drain();
+    for (const each of sent) this.#other?.receive(each);
+    if (sent.length > 0) this.#listener?.drain();
   }
 }
 

@@ -71,8 +71,8 @@ export class Pending {
     return undefined;
   }
 
-  /** False if no call waits for it: it is late, a duplicate, or unexpected. */
-  settle(message: Envelope): boolean {
+  /** False if no call waits for it: it is late, a duplicate, or unexpected. `typed` completes a reply with rich values. */
+  settle(message: Envelope, typed?: (id: Id, reply: Reply) => Reply): boolean {
     const { id } = message;
     if (id === undefined || id === null) return this.#settleUnnamed(message);
     const waiting = this.#waiting.take(id as Id);
@@ -81,7 +81,8 @@ export class Pending {
     const reply = replyIn(message);
     if (reply === undefined)
       waiting.reject(new WireError("BAD_REPLY", "the reply is not JSON-RPC"));
-    else waiting.resolve(reply);
+    else if (reply.types === undefined || typed === undefined) waiting.resolve(reply);
+    else waiting.resolve(typed(id as Id, reply));
     return true;
   }
 

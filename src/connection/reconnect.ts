@@ -1,9 +1,9 @@
 import { type Clock, pause, settledOrTimeout, systemClock } from "../protocol/clock.ts";
-import { consoleLog } from "../protocol/console-log.ts";
 import { WireError } from "../protocol/errors.ts";
-import type { Link, Outgoing } from "../protocol/link.ts";
+import { carriesAny, type Link, type Outgoing } from "../protocol/link.ts";
+import { plainLog } from "../protocol/log.ts";
 import type { Reply, Request } from "../protocol/message.ts";
-import { maySendAgain, outcomeOf, reportedAs } from "../protocol/retry-rule.ts";
+import { maySendAgain, outcomeOf, replyAfter, reportedAs } from "../protocol/retry-rule.ts";
 import { unlessCancelled } from "./cancelled-wait.ts";
 import type { Connection } from "./connection.ts";
 import { ChangingStates } from "./link-states.ts";
@@ -77,7 +77,9 @@ class ReconnectingLink implements Link {
   readonly #renewed = new WeakSet<Connection>();
   /** Connections with old credentials. */
   readonly #retired: RetiredConnections;
-  readonly states = new ChangingStates(consoleLog);
+  readonly states = new ChangingStates(plainLog);
+
+  readonly carriesBytes = (): Promise<boolean> => this.#whileOpen(carriesAny);
 
   constructor(open: Open, options: ReconnectOptions | false) {
     this.#open = open;
@@ -118,7 +120,7 @@ class ReconnectingLink implements Link {
         if (this.#replaced(used, reply?.error) && !outgoing.upload?.begun) continue;
         this.#answered(used, reply);
         const refusal = this.#refusalIn(reply, outgoing, refusals);
-        if (refusal === undefined) return reply;
+        if (refusal === undefined) return replyAfter(mayHaveRun, reply);
         last = refusal;
         mayHaveRun ||= couldHaveRun(refusal);
         await unlessCancelled(this.#unlessGone(used, refusals), outgoing, left);
@@ -321,7 +323,7 @@ class ReconnectingLink implements Link {
       try {
         this.#options.onLost?.(lost);
       } catch (thrown) {
-        consoleLog.error({ err: thrown }, "a listener threw");
+        plainLog.error({ err: thrown }, "a listener threw");
       }
       const { refusal } = connection;
       const renews = this.#mayRenew(connection, refusal);

@@ -25,6 +25,14 @@ export class SendQueue {
     return this.#queued.push(queued) === 1;
   }
 
+  /** The same for a frame of bytes. */
+  addFrame(frame: Uint8Array): boolean {
+    this.bytes += frame.length;
+    this.isEmpty = false;
+    this.#longOnes++;
+    return this.#queued.push(frame) === 1;
+  }
+
   /** Takes one long message, or short ones with about `most` characters, to be written at once. */
   take(most: number): string | Uint8Array {
     const queued = this.#queued;

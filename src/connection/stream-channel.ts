@@ -67,8 +67,9 @@ export class StreamChannel implements Channel, ByteListener, FrameSink {
   readonly #arrivalTimeoutMs: number | undefined;
   readonly #flushLater = (): void => this.#flush();
   #listener: ChannelListener | undefined;
+  readonly sendBytes: ((frame: Uint8Array) => void) | undefined;
   /** Messages of the chunk during which reading stopped. */
-  #held: string[] = [];
+  #held: (string | Uint8Array)[] = [];
   /** Whether reading stopped because too much is unsent. */
   #holding = false;
   /** Whether reading stopped because the listener paused it. */
@@ -85,6 +86,12 @@ export class StreamChannel implements Channel, ByteListener, FrameSink {
     this.#queue = new SendQueue((texts) =>
       texts.length === 1 ? framing.encode(texts[0] as string) : framing.encodeAll(texts),
     );
+    if (framing.encodeBytes !== undefined) {
+      this.sendBytes = (frame) => {
+        const framed = framing.encodeBytes?.(frame) as Uint8Array;
+        if (this.#queue.addFrame(framed)) queueMicrotask(this.#flushLater);
+      };
+    }
     this.#decoder = framing.decoder({ maxMessageBytes: options.maxMessageBytes });
     this.#maxMessageBytes = options.maxMessageBytes;
     this.#cutOversize = options.cutOversize ?? false;
@@ -192,6 +199,14 @@ export class StreamChannel implements Channel, ByteListener, FrameSink {
     if (this.#queue.bytes > this.#holdAbove) this.#flush();
   }
 
+  bytes(frame: Uint8Array): void {
+    this.#arrived++;
+    if (this.#closing) return;
+    if (this.#isStopped) this.#held.push(frame.slice());
+    else if (this.#listener?.bytes !== undefined) this.#listener.bytes(frame);
+    else this.#listener?.fault({ kind: "unreadable", message: "a message must be text" });
+  }
+
   fault(fault: FrameFault): void {
     if (this.#closing) return;
     this.#arrived++;
@@ -245,7 +260,10 @@ export class StreamChannel implements Channel, ByteListener, FrameSink {
   #takeHeld(): void {
     const held = this.#held;
     this.#held = [];
-    for (const message of held) this.text(message);
+    for (const message of held) {
+      if (typeof message === "string") this.text(message);
+      else this.bytes(message);
+    }
     this.#pauseOrResume();
   }
 

@@ -5,6 +5,8 @@ export interface Framing {
   encode(text: string): string | Uint8Array;
   /** Encodes several messages for one write, which costs less than encoding each. */
   encodeAll(texts: readonly string[]): string | Uint8Array;
+  /** Encodes a frame of bytes, which begins with a zero; framings that separate text leave it out. */
+  encodeBytes?(bytes: Uint8Array): Uint8Array;
   /** Creates a decoder for one stream. */
   decoder(options: FrameDecoderOptions): FrameDecoder;
 }
@@ -27,6 +29,8 @@ export interface FrameDecoder {
 /** Receives messages and faults in order of arrival; must not throw. */
 export interface FrameSink {
   text(message: string): void;
+  /** A frame of bytes, which is valid during the call; without it, such a frame is text. */
+  bytes?(frame: Uint8Array): void;
   fault(fault: FrameFault): void;
 }
 

@@ -37,14 +37,24 @@ export const lengthPrefixFraming: Framing = {
     for (const text of texts) at = write(text, frames, at);
     return frames;
   },
+  encodeBytes(bytes) {
+    const frame = new Uint8Array(PREFIX_BYTES + bytes.length);
+    writeLength(bytes.length, frame, 0);
+    frame.set(bytes, PREFIX_BYTES);
+    return frame;
+  },
   decoder: (options) => new LengthPrefixDecoder(options),
 };
 
 /** Writes one frame; returns the start of the next. */
 function write(text: string, target: Uint8Array, at: number): number {
   const length = encodeUtf8Into(text, target.subarray(at + PREFIX_BYTES));
-  for (let i = 0; i < PREFIX_BYTES; i++) target[at + i] = length >>> (24 - 8 * i);
+  writeLength(length, target, at);
   return at + PREFIX_BYTES + length;
+}
+
+function writeLength(length: number, target: Uint8Array, at: number): void {
+  for (let i = 0; i < PREFIX_BYTES; i++) target[at + i] = length >>> (24 - 8 * i);
 }
 
 class LengthPrefixDecoder implements FrameDecoder {

@@ -12,6 +12,10 @@ export class PendingBytes {
     return this.#length;
   }
 
+  get first(): number | undefined {
+    return this.#length === 0 ? undefined : this.#bytes[0];
+  }
+
   append(bytes: Uint8Array, start: number, end: number): void {
     const length = this.#length + end - start;
     if (length > this.#bytes.length) {

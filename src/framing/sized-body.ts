@@ -34,10 +34,13 @@ export class SizedBody {
     if (this.#left > 0) {
       this.#pending.append(chunk, at, end);
     } else if (this.#pending.length === 0) {
-      deliver(decodeUtf8(chunk, at, end), sink);
+      if (chunk[at] === 0 && sink.bytes !== undefined) sink.bytes(chunk.subarray(at, end));
+      else deliver(decodeUtf8(chunk, at, end), sink);
     } else {
       this.#pending.append(chunk, at, end);
-      deliver(this.#pending.takeText(), sink);
+      if (this.#pending.first === 0 && sink.bytes !== undefined)
+        sink.bytes(this.#pending.takeBytes());
+      else deliver(this.#pending.takeText(), sink);
     }
     return end;
   }

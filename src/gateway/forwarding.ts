@@ -12,13 +12,20 @@ import {
   type Reply,
   type Request,
 } from "../protocol/message.ts";
-import { type AlsoTemporary, maySendAgain, outcomeOf, worseOf } from "../protocol/retry-rule.ts";
+import {
+  type AlsoTemporary,
+  maySendAgain,
+  outcomeOf,
+  replyAfter,
+  worseOf,
+} from "../protocol/retry-rule.ts";
 import { BrokenStream, inOrderOnly, noTarget, upstreamFailure } from "./failures.ts";
 import { forwardedHeaders } from "./forwarded-headers.ts";
 import { type RelaySettings, timeLeft } from "./relay.ts";
 import type { Route } from "./routes.ts";
 import { staysConnected, type Target } from "./target.ts";
 import type { Trouble, Upstream } from "./upstream.ts";
+import type { SendUpstream } from "./upstream-call.ts";
 
 /** Where a call is forwarded to. */
 interface Way {
@@ -30,6 +37,7 @@ interface Way {
   readonly log: Log;
   /** Longest message to the upstream. */
   readonly maxBytes: number;
+  readonly send: SendUpstream;
 }
 
 /** The notification that cancels an MCP request. */
@@ -66,7 +74,8 @@ export async function forwardCall(
       try {
         const reply = await target.send(request, context, settings);
         const error = reply?.error;
-        if (error === undefined || !maySendAgain(outcomeOf(error), settings)) return reply;
+        if (error === undefined || !maySendAgain(outcomeOf(error), settings))
+          return replyAfter(outcomeOf(failed) === "may-have-run", reply);
         trouble = troubleAfter(callFailureIn(error)?.reason);
         failed = worseOf(failed, error);
       } catch (error) {
@@ -94,7 +103,7 @@ export async function forwardCall(
 function settingsOf(
   request: Request,
   context: Context,
-  { route, upstream, described, clock, maxBytes }: Way,
+  { route, upstream, described, clock, maxBytes, send }: Way,
 ): RelaySettings {
   const { config } = route;
   const streams = described?.["x-stream"] !== undefined;
@@ -110,6 +119,7 @@ function settingsOf(
     timeoutMs: Number.isFinite(left) ? left : undefined,
     headers: forwardedHeaders(context, upstream.config.forwardHeaders),
     maxBytes,
+    send,
   };
 }
 

@@ -18,6 +18,7 @@ import { room } from "./outgoing-size.ts";
 import { Route, type RouteConfig, routeFault } from "./routes.ts";
 import { State } from "./state.ts";
 import { Upstream, type UpstreamConfig } from "./upstream.ts";
+import { type SendUpstream, sendThrough } from "./upstream-call.ts";
 
 /** The servers behind a gateway, and the routes to them. */
 export interface GatewayConfig<Name extends string = string> {
@@ -32,6 +33,8 @@ export interface GatewayConfig<Name extends string = string> {
 export interface GatewayOptions extends HostOptions {
   /** Middleware around every call; the first is the outermost. @default none */
   readonly use?: readonly Middleware[];
+  /** Middleware around each attempt to send a call on, such as `tracing` for client spans. @default none */
+  readonly useUpstream?: readonly Middleware[];
   /** The info of the merged document of `rpc.discover`; false disables that method. */
   readonly discover?: false | Partial<OpenrpcInfo>;
   /** How long an upstream may take to describe itself. @default 5000 */
@@ -52,6 +55,7 @@ export class Gateway extends Host {
   readonly #describeTimeoutMs: number;
   readonly #visible: (method: string, context: Context) => boolean;
   readonly hides: boolean;
+  readonly #send: SendUpstream;
   #state = new State(new Map(), [], new Map());
   #info: Partial<OpenrpcInfo> = {};
   /** Settles when no config is being applied. */
@@ -68,6 +72,7 @@ export class Gateway extends Host {
     );
     this.hides = use.length > 0;
     this.#options = options;
+    this.#send = sendThrough(options.useUpstream ?? []);
     this.#describeTimeoutMs = limitOf("describeTimeoutMs", options.describeTimeoutMs, 5_000);
     this.#visible = visibility(use);
     this.onClose(async () => {
@@ -197,6 +202,7 @@ export class Gateway extends Host {
       clock,
       log: this.log,
       maxBytes,
+      send: this.#send,
     });
   }
 

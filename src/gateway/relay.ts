@@ -1,7 +1,6 @@
-import { type Attachments, attachedIn, defaultMaxBytes, inlined } from "../protocol/attachments.ts";
 import { type Clock, timeUntil } from "../protocol/clock.ts";
 import type { Context } from "../protocol/context.ts";
-import { internalError, invalidParams, RpcError, WireError } from "../protocol/errors.ts";
+import { internalError, RpcError, WireError } from "../protocol/errors.ts";
 import { callFailureIn } from "../protocol/failure-data.ts";
 import { caught } from "../protocol/handler-reply.ts";
 import { ItemQueue, itemWindow } from "../protocol/item-queue.ts";
@@ -11,13 +10,11 @@ import {
   type ErrorObject,
   isNotification,
   nextId,
-  type Params,
   type Reply,
   type Request,
   type TypedPaths,
 } from "../protocol/message.ts";
 import type { Version } from "../protocol/parse.ts";
-import { attachedFault } from "../protocol/received-bytes.ts";
 import { outcomeOf } from "../protocol/retry-rule.ts";
 import { traceContextOf } from "../protocol/trace-context.ts";
 import { openUpload } from "../protocol/upload.ts";
@@ -26,6 +23,8 @@ import { TypedJson } from "../protocol/value-codec.ts";
 import { BrokenStream, fromServer, Settled, tooLong } from "./failures.ts";
 import { isLongerThan } from "./outgoing-size.ts";
 import { withOwnTokens } from "./progress-tokens.ts";
+import { attachmentsOf, carriable } from "./relayed-bytes.ts";
+import { type SendUpstream, sendDirectly } from "./upstream-call.ts";
 
 /** How a call is forwarded. */
 export interface RelaySettings {
@@ -47,6 +46,8 @@ export interface RelaySettings {
   readonly partialToken?: string | undefined;
   /** Sent as headers if the transport has headers. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
+  /** Sends the call. @default over the link at once */
+  readonly send?: SendUpstream | undefined;
 }
 
 /** Most items that wait for a reader, and most characters of them; stops a producer that ignores credit from filling memory. */
@@ -121,20 +122,20 @@ export class Relay implements Outgoing {
     const refusal = settings.streams && !isNotification(request) && streamRefusal(context);
     if (refusal) throw new Settled(refusal);
     const attachments = attachmentsOf(request, context);
-    let whole = request;
-    if (attachments !== undefined && !link.carriesBytes) {
-      whole = await withBytesInside(request, attachments, settings, context);
-      if (hasEnded(context)) throw callerGone();
-    }
-    const carried = link.carriesBytes ? attachments : undefined;
-    const outgoing = outgoingRequest(whole, context, settings, carried);
+    const whole =
+      attachments === undefined
+        ? request
+        : await carriable(request, attachments, link, settings.maxBytes, context);
+    if (attachments !== undefined && hasEnded(context)) throw callerGone();
+    const outgoing = outgoingRequest(whole, context, settings);
     const { maxBytes } = settings;
     // The upstream might close the connection, which other calls share.
     if (maxBytes !== undefined && isLongerThan(maxBytes, outgoing)) throw new Settled(tooLong);
     const relay = relayOf(() => new Relay(request, context, settings, onActivity));
     watchEnd(context, () => relay.cancel?.(callerGone()));
     try {
-      const reply = await fromServer(link.send(outgoing, relay));
+      const { send = sendDirectly } = settings;
+      const reply = await fromServer(send(link, outgoing, relay, context));
       await relay.#end();
       if (relay.#isUnderWay && outcomeOf(reply?.error) !== "final")
         relay.#refused ??= new Settled(reply?.error as ErrorObject);
@@ -276,30 +277,7 @@ function watchEnd(context: Context, run: () => void): void {
   else context.signal.addEventListener("abort", run, { once: true });
 }
 
-/** The request with its files as base64, for links that cannot carry them beside the message. */
-async function withBytesInside(
-  request: Request,
-  attachments: Attachments,
-  { maxBytes = defaultMaxBytes }: RelaySettings,
-  { signal }: Context,
-): Promise<Request> {
-  const { params, types = {} } = request;
-  try {
-    return {
-      ...request,
-      params: (await inlined(params, types, attachments, maxBytes, signal)) as Params,
-    };
-  } catch (error) {
-    throw error instanceof RangeError ? new Settled(tooLong) : error;
-  }
-}
-
-function outgoingRequest(
-  request: Request,
-  context: Context,
-  settings: RelaySettings,
-  attachments: Attachments | undefined,
-): Request {
+function outgoingRequest(request: Request, context: Context, settings: RelaySettings): Request {
   // Forward the trace context from whichever transport it came over.
   const { traceparent, tracestate, baggage } = traceContextOf(request, context.transport) ?? {};
   // Ids of different callers may be equal, so each forwarded call gets its own.
@@ -307,7 +285,7 @@ function outgoingRequest(
   return {
     jsonrpc: settings.version === "1.0" ? undefined : "2.0",
     method: settings.method,
-    attachments,
+    attachments: request.attachments,
     params: withOwnTokens(request.params ?? undefined, id, settings.partialToken),
     id,
     timeoutMs: settings.timeoutMs,
@@ -317,19 +295,6 @@ function outgoingRequest(
     types: request.types,
     upload: request.upload,
   };
-}
-
-/** The bytes beside a request, if it has any. */
-function attachmentsOf({ params, types }: Request, { incoming }: Context): Attachments | undefined {
-  if (incoming?.attachments === undefined || types === undefined) return undefined;
-  try {
-    const attached = attachedIn(params, types);
-    const fault = attachedFault(attached, incoming.limits);
-    if (fault !== undefined) throw new Settled(fault);
-    return attached.length === 0 ? undefined : incoming.attachments;
-  } catch (error) {
-    throw error instanceof Settled ? error : new Settled(invalidParams((error as Error).message));
-  }
 }
 
 /** The remaining time of the caller, if it set a time-out. */

@@ -138,6 +138,10 @@ export class ArrivingParts implements Attachments {
     slot.isRead = true;
     slot.chunks.length = 0;
     slot.bytes = 0;
+    // The sender of a reply stops only if its connection closes. All parts were opened when the result was decoded.
+    const isReply = this.maxBytes !== undefined;
+    const slots = [...this.#slots.values()];
+    if (isReply && slots.every(({ isDropped, isEnded }) => isDropped || isEnded)) this.discard();
   }
 
   /** Reads on as long as the program waits for something. */

@@ -41,6 +41,10 @@ export class HttpTransport implements Transport {
     return this.#message.remoteAddress;
   }
 
+  get remotePort(): number | undefined {
+    return (this.#message.connection as { readonly remotePort?: number } | undefined)?.remotePort;
+  }
+
   get certificate(): PeerCertificate | undefined {
     return this.#message.certificate;
   }

@@ -11,7 +11,7 @@ export interface FetchLinkOptions {
    * `refused: true`, and the request is sent once more: nothing of it has run. @default none
    */
   readonly credentials?: CredentialSource;
-  /** What a relative address is resolved against, such as "https://example.com" if a server renders pages. @default the page */
+  /** What a relative address is resolved against, such as "https://example.com" if a server renders pages. A link with a relative address uses `fetch` in Node too. @default the page */
   readonly baseUrl?: string | URL;
   /** Used in place of the global `fetch`. @default the global `fetch` */
   readonly fetch?: (url: string, init: RequestInit) => Promise<Response>;

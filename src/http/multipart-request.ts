@@ -16,13 +16,15 @@ export interface Upload {
   readonly headers: HeaderRecord;
   readonly body: Blob | ReadableStream<Uint8Array>;
   readonly send: Fetch;
+  /** Reads no more of the body: the server has replied, and Node's fetch would read on. */
+  stop(): void;
 }
 
 export async function uploadOf(
   text: string,
   request: Request,
   attachments: Attachments,
-  { outgoing }: Payload,
+  { outgoing, signal }: Payload,
   send: Fetch | undefined,
 ): Promise<Upload> {
   const attached = attachedTo(request);
@@ -32,14 +34,24 @@ export async function uploadOf(
   const usual: Fetch = send ?? ((url, init) => fetch(url, init));
   if (typeof XMLHttpRequest === "undefined") {
     const whole = report === undefined ? body.blob() : undefined;
-    return { headers, body: whole ?? body.stream(counted(body, report)), send: usual };
+    if (whole !== undefined) return { headers, body: whole, send: usual, stop: noStop };
+    const controller = new AbortController();
+    const stop = (): void => controller.abort();
+    if (signal.aborted) stop();
+    signal.addEventListener("abort", stop, { once: true });
+    const stream = body.stream(counted(body, report), controller.signal);
+    return { headers, body: stream, send: usual, stop };
   }
   // Browsers send streams over HTTP/2 only, if at all, but keep a Blob out of memory.
   const whole = body.blob() ?? (await new Response(body.stream()).blob());
-  if (report === undefined || send !== undefined) return { headers, body: whole, send: usual };
+  if (report === undefined || send !== undefined)
+    return { headers, body: whole, send: usual, stop: noStop };
   const { xhrFetch } = await import("./xhr-fetch.ts");
-  return { headers, body: whole, send: (url, init) => xhrFetch(url, init, report) };
+  const sendWithProgress: Fetch = (url, init) => xhrFetch(url, init, report);
+  return { headers, body: whole, send: sendWithProgress, stop: noStop };
 }
+
+function noStop(): void {}
 
 /** Reports how much was sent. */
 export function counted(

@@ -5,8 +5,8 @@ import { decodeUtf8 } from "../framing/utf8.ts";
 import type { BodyBytes } from "./body-bytes.ts";
 import type { Coding } from "./content-coding.ts";
 import type { BodyReader } from "./http-message.ts";
+import { JobQueue } from "./job-queue.ts";
 import { largeReplyLength } from "./unread-reply.ts";
-import { ZlibQueue } from "./zlib-queue.ts";
 
 type Done = (error: Error | null, bytes: Buffer) => void;
 
@@ -88,7 +88,11 @@ export function compressNow(text: string, coding: Coding): Buffer {
   return (codecs.get(coding) as Codec).deflateSync(text);
 }
 
-const queue = new ZlibQueue();
+/**
+ * As many jobs at a time as Node has threads for them. Each holds a window and tables of up to some megabytes from its
+ * start to its end, so that a thousand at once would fill the memory, and they would not end sooner.
+ */
+const queue = new JobQueue(4);
 
 /**
  * Compresses a text in another thread, when its turn comes. `take` returns the text then, or undefined if it is not needed

@@ -1,3 +1,4 @@
+import { isoTime } from "../protocol/iso-time.ts";
 import { heapBytes } from "../protocol/memory-bounds.ts";
 import type { ErrorObject } from "../protocol/message.ts";
 import type { WorkRecord } from "../work/work-store.ts";
@@ -102,8 +103,8 @@ function stateOf({ id, state, changedAt, body }: TaskRecord) {
     taskId: id,
     status: state as TaskStatus,
     ...(error !== undefined && { statusMessage: error.message }),
-    createdAt: new Date(createdAt).toISOString(),
-    lastUpdatedAt: new Date(changedAt).toISOString(),
+    createdAt: isoTime(createdAt),
+    lastUpdatedAt: isoTime(changedAt),
   };
 }
 

@@ -1,5 +1,5 @@
 import type { Log } from "../protocol/log.ts";
-import { isTerminal, jsonLine, safeJson } from "../protocol/log-line.ts";
+import { isTerminal, jsonLine, safeJson, toConsole } from "../protocol/log-line.ts";
 
 export interface LineLogOptions {
   /** Writes readable lines instead of JSON. @default true on a terminal */
@@ -27,11 +27,6 @@ export function lineLog(options: LineLogOptions = {}): Log {
     return (fields: object, message: string): void => write(line(level, fields, message), level);
   };
   return { debug: at("debug"), info: at("info"), warn: at("warn"), error: at("error") };
-}
-
-function toConsole(line: string, level: keyof Log): void {
-  // biome-ignore lint/suspicious/noConsole: the default destination.
-  console[level](line);
 }
 
 function wantsColours(): boolean {

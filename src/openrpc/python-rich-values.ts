@@ -11,6 +11,9 @@ export const richValues = `def _encoded(value: Any, form: Any, path: str, types:
     if isinstance(value, datetime):
         types.setdefault("date", []).append(path)
         return (value if value.tzinfo else value.astimezone()).isoformat()
+    if isinstance(value, (bytes, bytearray)) and kind in ("blob", "file", "stream"):
+        types.setdefault(kind, []).append(path)
+        return {"data": base64.b64encode(value).decode(), "size": len(value)}
     if isinstance(value, (bytes, bytearray)):
         types.setdefault("buffer" if kind == "buffer" else "bytes", []).append(path)
         return base64.b64encode(value).decode()
@@ -78,4 +81,6 @@ def _from_json(kind: Any, value: Any) -> Any:
         return float(value)
     if kind in ("bytes", "buffer"):
         return base64.b64decode(value, validate=True)
+    if kind in ("blob", "file", "stream"):
+        return base64.b64decode(value["data"], validate=True)
     return value`;

@@ -32,6 +32,9 @@ const richHints: ReadonlyMap<unknown, string> = new Map([
   ["bigint", "int"],
   ["bytes", "bytes"],
   ["buffer", "bytes"],
+  ["blob", "bytes"],
+  ["file", "bytes"],
+  ["stream", "bytes"],
 ]);
 
 /** Turns a name into a valid Python identifier. */

@@ -1,3 +1,4 @@
+import { descriptorSchema } from "../protocol/byte-schemas.ts";
 import type { Schema } from "../protocol/standard-schema.ts";
 import type { Direction, JsonSchemaObject } from "./json-schema.ts";
 
@@ -37,10 +38,16 @@ export function zodOptions(
         inner(def.keyType),
         inner(def.valueType),
       ]);
-      if (natural !== undefined) Object.assign(jsonSchema, natural);
+      if (natural === undefined) return;
+      // Zod describes a file as a string, with its length and form.
+      if (def.type === "file")
+        for (const keyword of fileKeywords) Reflect.deleteProperty(jsonSchema, keyword);
+      Object.assign(jsonSchema, natural);
     },
   };
 }
+
+const fileKeywords = ["format", "contentEncoding", "minLength", "maxLength", "anyOf"];
 
 function naturalForm(
   type: string,
@@ -59,6 +66,9 @@ function naturalForm(
   }
   if (cls === Uint8Array) return { ...base64, [richKeyword]: "bytes" };
   if (cls === ArrayBuffer) return { ...base64, [richKeyword]: "buffer" };
+  if (type === "file" || cls === File) return descriptorSchema("file") as JsonSchemaObject;
+  if (cls === Blob) return descriptorSchema("blob") as JsonSchemaObject;
+  if (cls === ReadableStream) return descriptorSchema("stream") as JsonSchemaObject;
   if (cls === Date) return { type: "string", format: "date-time", [richKeyword]: "date" };
   return cls === URL ? { type: "string", format: "uri", [richKeyword]: "url" } : undefined;
 }

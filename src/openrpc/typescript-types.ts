@@ -12,7 +12,7 @@ export const reserved: readonly string[] = `
   for function if import in instanceof new return super switch this throw try typeof var while with
   implements interface let package private protected public static yield await async type
   asserts infer intrinsic keyof readonly unique
-  Array ArrayBuffer Date Map ReadonlySet Set URL Uint8Array Client ClientOptions Link Method Methods Middleware Schema
+  Array ArrayBuffer Blob Date File Map ReadableStream ReadonlySet Set URL Uint8Array Client ClientOptions Link Method Methods Middleware Schema
   connect createClient httpLink linkTo webSocketLink
 `
   .trim()
@@ -24,6 +24,9 @@ const richNames: ReadonlyMap<unknown, string> = new Map([
   ["url", "URL"],
   ["bytes", "Uint8Array"],
   ["buffer", "ArrayBuffer"],
+  ["blob", "Blob"],
+  ["file", "File"],
+  ["stream", "ReadableStream<Uint8Array>"],
 ]);
 
 /** Writes JSON Schemas as TypeScript types. */

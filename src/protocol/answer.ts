@@ -2,6 +2,7 @@ import { BatchAnswer, batchFault, type EntryAnswerer, later } from "./batch-answ
 import type { CallSettings } from "./call-settings.ts";
 import { isEnvelope } from "./envelope.ts";
 import {
+  callTooLarge,
   invalidRequest,
   limitExceeded,
   parseError,
@@ -20,6 +21,7 @@ import {
   type Reply,
   type Request,
 } from "./message.ts";
+import type { MessageLimits } from "./message-limits.ts";
 import type { Origin } from "./origin.ts";
 import type { Overload } from "./overload.ts";
 import {
@@ -28,12 +30,11 @@ import {
   isVersion1,
   limitFault,
   numberAsWritten,
-  parsePayload,
   type Rules,
   requestFault,
-  unparsable,
   type Version,
 } from "./parse.ts";
+import { parsePayload, unparsable } from "./payload.ts";
 import { ReplyWriter } from "./reply-writer.ts";
 import { idText } from "./serialize.ts";
 import { detachRequest } from "./string-copy.ts";
@@ -48,6 +49,8 @@ export interface AnswerSettings extends Rules, CallSettings {
   readonly disclose?: Disclose | undefined;
   /** Whether errors in 1.0 are strings. */
   readonly stringErrors?: boolean;
+  /** Set if methods have limits of their own; those in `limits` admit the longest message of any. */
+  readonly messageLimits?: MessageLimits | undefined;
 }
 
 const only1 = "this server accepts JSON-RPC 1.0 only";
@@ -63,6 +66,8 @@ export class Answerer implements Writer, EntryAnswerer {
   readonly #speaks2: boolean;
   /** A payload shorter than this cannot nest too deep, because each level takes two brackets. */
   readonly #shallowLength: number;
+  /** Up to here a message is not too long, whatever its method. */
+  readonly #checkedFrom: number;
   /** Set while the server shuts down: new calls are refused, running ones finish. */
   draining = false;
 
@@ -76,6 +81,7 @@ export class Answerer implements Writer, EntryAnswerer {
     this.#speaks1 = settings.versions.has("1.0");
     this.#speaks2 = settings.versions.has("2.0");
     this.#shallowLength = settings.limits.maxDepth * 2;
+    this.#checkedFrom = settings.messageLimits?.least ?? Number.POSITIVE_INFINITY;
   }
 
   /** One for a connection that finishes: it refuses all calls. */
@@ -101,7 +107,11 @@ export class Answerer implements Writer, EntryAnswerer {
   }
 
   #answerBatch(entries: readonly unknown[], text: string, origin: Origin): Answer {
-    const fault = batchFault(entries, this.settings, origin);
+    const { usual = Number.POSITIVE_INFINITY } = this.settings.messageLimits ?? {};
+    const fault =
+      text.length > usual
+        ? limitExceeded("maxMessageBytes", usual)
+        : batchFault(entries, this.settings, origin);
     return fault === undefined
       ? new BatchAnswer(this, entries, text, origin).answer()
       : this.#refusePayload(fault, origin, text.length);
@@ -179,11 +189,13 @@ export class Answerer implements Writer, EntryAnswerer {
     } else if (!silent) id = idText(request.id);
     const refusal = this.draining
       ? shuttingDown
-      : !running.hasRoomFor(origin, batch?.isHeld === true)
-        ? serverBusy
-        : batch?.isGivenUp(request.id)
-          ? requestCancelled
-          : this.#overload?.refusal(request, silent, origin);
+      : text.length > this.#checkedFrom && this.#isTooLong(request, text, batch)
+        ? callTooLarge("maxMessageBytes", this.settings.messageLimits?.of(request.method) ?? 0)
+        : !running.hasRoomFor(origin, batch?.isHeld === true)
+          ? serverBusy
+          : batch?.isGivenUp(request.id)
+            ? requestCancelled
+            : this.#overload?.refusal(request, silent, origin);
     if (refusal !== undefined) {
       if (id !== undefined) return this.writer.error(refusal, version, id, batch, origin, watched);
       batch?.refusal.add(refusal);
@@ -203,6 +215,12 @@ export class Answerer implements Writer, EntryAnswerer {
     return written instanceof Promise
       ? this.#later(written, context, text, version, id, batch, watched)
       : written;
+  }
+
+  /** Whether a message is longer than its method accepts; a batch has been checked as a whole. */
+  #isTooLong({ method }: Request, { length }: string, batch: BatchAnswer | undefined): boolean {
+    const own = this.settings.messageLimits?.of(method);
+    return own !== undefined && (batch === undefined ? length : batch.length()) > own;
   }
 
   #later(

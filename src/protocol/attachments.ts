@@ -1,6 +1,6 @@
 import { base64 } from "./base64.ts";
 import { memberAt } from "./json-pointer.ts";
-import type { Id, TypedPaths } from "./message.ts";
+import type { Id, Params, Request, TypedPaths } from "./message.ts";
 
 /** Bytes that travel beside a message, by the numbers of their parts, the first of which is 1. */
 export interface Attachments {
@@ -40,6 +40,9 @@ export interface Attached extends Descriptor {
   readonly kind: ByteKind;
   readonly path: string;
 }
+
+/** Bytes with a buffer of their own; `Uint8Array` has no type argument before TypeScript 5.7. */
+type OwnBytes = ReturnType<Uint8Array["slice"]>;
 
 /** The names of the types whose bytes may travel beside the message. */
 export type ByteKind = "bytes" | "blob" | "file" | "stream";
@@ -116,6 +119,21 @@ export async function inlined(
   return copy;
 }
 
+/** Longest files in a message, on links that carry nothing beside it; the limits of servers are lower. */
+export const mostInside = 100 * 1024 * 1024;
+
+/** A request with its bytes inside. Throws a RangeError if they are too long for that. */
+export async function withBytesInside(
+  { attachments: _, ...request }: Request,
+  attachments: Attachments,
+  maxBytes: number,
+  signal?: AbortSignal,
+): Promise<Request> {
+  const { params, types = {} } = request;
+  const whole = await inlined(params, types, attachments, maxBytes, signal);
+  return { ...request, params: whole as Params };
+}
+
 /** Most bytes of attachments that a receiver holds in memory, unless it has a limit of its own. */
 export const defaultMaxBytes = 10 * 1024 * 1024;
 
@@ -124,7 +142,7 @@ export async function readAll(
   stream: ReadableStream<Uint8Array>,
   maxBytes: number,
   signal?: AbortSignal,
-): Promise<Uint8Array<ArrayBuffer>> {
+): Promise<OwnBytes> {
   const reader = stream.getReader();
   const cancel = (): void => void reader.cancel().catch(() => {});
   if (signal?.aborted) cancel();

@@ -1,3 +1,4 @@
+import type { ByteKind } from "./attachments.ts";
 import type { Schema } from "./standard-schema.ts";
 
 /**
@@ -12,7 +13,8 @@ import type { Schema } from "./standard-schema.ts";
  * ```
  */
 export function bytes(): Schema<Uint8Array> {
-  return schemaOf("bytes", "a Uint8Array", (value) => value instanceof Uint8Array);
+  const json = { type: "string", contentEncoding: "base64", "x-callwire-type": "bytes" };
+  return schemaOf(json, "a Uint8Array", (value) => value instanceof Uint8Array);
 }
 
 /**
@@ -27,15 +29,32 @@ export function bytes(): Schema<Uint8Array> {
  * ```
  */
 export function byteStream(): Schema<ReadableStream<Uint8Array>> {
-  return schemaOf("stream", "a ReadableStream", (value) => value instanceof ReadableStream);
+  const json = descriptorSchema("stream");
+  return schemaOf(json, "a ReadableStream", (value) => value instanceof ReadableStream);
+}
+
+/** The JSON Schema of what stands for a Blob, a File or a stream in a message. */
+export function descriptorSchema(kind: Exclude<ByteKind, "bytes">): object {
+  const about = { size: { type: "integer", minimum: 0 }, type: { type: "string" } };
+  return {
+    type: "object",
+    properties: {
+      data: { type: "string", contentEncoding: "base64" },
+      part: { type: "integer", minimum: 1 },
+      ...(kind === "stream" ? undefined : about),
+      ...(kind === "file" && { name: { type: "string" }, lastModified: { type: "number" } }),
+    },
+    ...(kind === "stream" ? undefined : { required: ["size"] }),
+    "x-callwire-type": kind,
+  };
 }
 
 function schemaOf<Value>(
-  type: string,
+  json: object,
   what: string,
   test: (value: unknown) => boolean,
 ): Schema<Value> {
-  const jsonSchema = () => ({ type: "string", contentEncoding: "base64", "x-callwire-type": type });
+  const jsonSchema = () => ({ ...json });
   return {
     "~standard": {
       version: 1,

@@ -7,6 +7,7 @@ export interface ResultMessage {
   readonly id: Id | undefined;
 }
 
+const space = 0x20;
 const quote = 0x22;
 const comma = 0x2c;
 const zero = 0x30;
@@ -20,23 +21,24 @@ const closeBrace = 0x7d;
 const longestNumber = 15;
 /** V8 copies a slice that is shorter than this; a longer one would keep the whole text in memory. */
 const longestCopy = 12;
-/** Above this length, scanning the params takes longer than JSON.parse. */
-const longestMessage = 512;
+const longestKey = 64;
+const anyLength = 2 ** 30;
+/** Above this length, a scan for the end of the params takes longer than JSON.parse of the message. */
+const longestScanned = 512;
 
 /** End of the last token. One cursor serves all calls, because reading is synchronous. */
 let end = 0;
 
 /**
- * Reads a short message in one of the two orders that clients write: version, method, params, id; or version, id,
- * method, params. A notification has no id. It takes half the time of JSON.parse, which is called for params and result only. Anything unusual
- * (a space, an escape, another member, an error) returns undefined and goes through JSON.parse, as does anything that
- * is not JSON.
+ * Reads a message in one of the two orders that clients write: version, method, params, id; or version, id, method,
+ * params. A notification has no id. It takes half the time of JSON.parse, which is called for params and result only.
+ * Anything unusual (an escape, another member, an error, a space where there usually is none) returns undefined and goes
+ * through JSON.parse, as does anything that is not JSON.
  *
- * The outcome is what JSON.parse would return: each token is checked here or by JSON.parse.
+ * The outcome is what JSON.parse would return: each token is checked here or by JSON.parse. No member can occur twice.
  */
 export function canonicalMessage(text: string): Request | ResultMessage | undefined {
-  if (text.length > longestMessage) return readLong(text);
-  const message = readMessage(text, 0);
+  const message = readMessage(text, 0, formAt(text, 0));
   return message !== undefined && end === text.length ? message : undefined;
 }
 
@@ -46,77 +48,122 @@ export function canonicalBatch(
   maxBatch: number,
 ): (Request | ResultMessage)[] | undefined {
   const messages: (Request | ResultMessage)[] = [];
-  end = 0;
+  const form = formAt(text, 1);
+  let start = 1;
   do {
-    const message = messages.length > maxBatch ? undefined : readMessage(text, end + 1);
+    const message = messages.length > maxBatch ? undefined : readMessage(text, start, form);
     if (message === undefined) return undefined;
     messages.push(message);
+    start = after(text, end, form);
   } while (text.charCodeAt(end) === comma);
   return text.charCodeAt(end) === closeBracket && end + 1 === text.length ? messages : undefined;
 }
 
-const opening = codesOf('{"jsonrpc":"2.0","');
-const methodKey = codesOf('method":');
-const idKey = codesOf('id":');
-const resultKey = codesOf('result":');
-const nextMethodKey = codesOf(',"method":');
-const nextParamsKey = codesOf(',"params":');
-const nextIdKey = codesOf(',"id":');
-/** Written by clients that accept rich values, if the params have none. */
-const emptyTypes = codesOf(',"types":{}}');
-
-function codesOf(part: string): readonly number[] {
-  return Array.from(part, (character) => character.charCodeAt(0));
+/** What is around the values of a message. */
+interface Form {
+  readonly hasSpaces: boolean;
+  readonly opening: readonly number[];
+  readonly methodKey: readonly number[];
+  readonly idKey: readonly number[];
+  readonly resultKey: readonly number[];
+  readonly nextMethodKey: readonly number[];
+  readonly nextParamsKey: readonly number[];
+  readonly nextIdKey: readonly number[];
+  /** Written by clients that accept rich values, if the params have none. */
+  readonly emptyTypes: readonly number[];
+  /** For searches, which need strings. */
+  readonly nextId: string;
+  readonly nextMessage: string;
 }
 
-function readMessage(text: string, start: number): Request | ResultMessage | undefined {
-  if (!standsAt(text, opening, start)) return undefined;
-  const at = start + opening.length;
+/** As `JSON.stringify` writes it. */
+const compact = formWith("");
+/** As Python's `json.dumps` writes it. */
+const spaced = formWith(" ");
+
+/** The form with this after each colon and each comma. */
+function formWith(gap: string): Form {
+  const written = (part: string): string => part.replaceAll(/[:,]/g, `$&${gap}`);
+  const codes = (part: string): readonly number[] =>
+    Array.from(written(part), (character) => character.charCodeAt(0));
+  return {
+    hasSpaces: gap !== "",
+    opening: codes('{"jsonrpc":"2.0","'),
+    methodKey: codes('method":'),
+    idKey: codes('id":'),
+    resultKey: codes('result":'),
+    nextMethodKey: codes(',"method":'),
+    nextParamsKey: codes(',"params":'),
+    nextIdKey: codes(',"id":'),
+    emptyTypes: codes(',"types":{}}'),
+    nextId: written(',"id":'),
+    nextMessage: written(',{"jsonrpc":"2.0","'),
+  };
+}
+
+/** The form of a message that starts there, by the character after its first colon. */
+function formAt(text: string, start: number): Form {
+  return text.charCodeAt(start + 11) === space ? spaced : compact;
+}
+
+/** Where the token after the separator at `at` starts; -1 if that is not written in this form. */
+function after(text: string, at: number, { hasSpaces }: Form): number {
+  if (!hasSpaces) return at + 1;
+  return text.charCodeAt(at + 1) === space ? at + 2 : -1;
+}
+
+function readMessage(text: string, start: number, form: Form): Request | ResultMessage | undefined {
+  if (!standsAt(text, form.opening, start)) return undefined;
+  const at = start + form.opening.length;
   switch (text.charCodeAt(at)) {
     case 0x6d:
-      return standsAt(text, methodKey, at)
-        ? readMethodFirst(text, at + methodKey.length)
+      return standsAt(text, form.methodKey, at)
+        ? readMethodFirst(text, at + form.methodKey.length, form)
         : undefined;
     case 0x69:
-      return standsAt(text, idKey, at) ? readIdFirst(text, at + idKey.length) : undefined;
+      return standsAt(text, form.idKey, at)
+        ? readIdFirst(text, at + form.idKey.length, form)
+        : undefined;
     case 0x72:
-      return standsAt(text, resultKey, at) ? readResult(text, at + resultKey.length) : undefined;
+      return standsAt(text, form.resultKey, at)
+        ? readResult(text, at + form.resultKey.length, form)
+        : undefined;
     default:
       return undefined;
   }
 }
 
-function readMethodFirst(text: string, start: number): Request | undefined {
+function readMethodFirst(text: string, start: number, form: Form): Request | undefined {
   const method = readString(text, start);
   if (method === undefined) return undefined;
   let params: Params | undefined;
-  if (standsAt(text, nextParamsKey, end)) {
-    params = readParams(text, end + nextParamsKey.length);
+  if (standsAt(text, form.nextParamsKey, end)) {
+    params = readParams(text, end + form.nextParamsKey.length, form);
     if (params === undefined) return undefined;
   }
   let id: Id | undefined;
   // A notification has no id.
-  if (standsAt(text, nextIdKey, end)) {
-    id = readId(text, end + nextIdKey.length);
+  if (standsAt(text, form.nextIdKey, end)) {
+    id = readId(text, end + form.nextIdKey.length);
     if (id === undefined) return undefined;
   }
   if (text.charCodeAt(end) === closeBrace) {
     end++;
     return { jsonrpc: "2.0", method, params, id };
   }
-  if (!standsAt(text, emptyTypes, end)) return undefined;
-  end += emptyTypes.length;
+  if (!standsAt(text, form.emptyTypes, end)) return undefined;
+  end += form.emptyTypes.length;
   return { jsonrpc: "2.0", method, params, id, types: noTypes };
 }
 
-function readIdFirst(text: string, start: number): Request | undefined {
+function readIdFirst(text: string, start: number, form: Form): Request | undefined {
   const id = readId(text, start);
-  if (id === undefined || !standsAt(text, nextMethodKey, end)) return undefined;
-  const method = readString(text, end + nextMethodKey.length);
+  if (id === undefined || !standsAt(text, form.nextMethodKey, end)) return undefined;
+  const method = readString(text, end + form.nextMethodKey.length);
   if (method === undefined) return undefined;
   let params: Params | undefined;
-  if (standsAt(text, nextParamsKey, end)) {
-    params = readParams(text, end + nextParamsKey.length);
+  if (standsAt(text, form.nextParamsKey, end)) {
+    params = readParams(text, end + form.nextParamsKey.length, form);
     if (params === undefined) return undefined;
   }
   if (text.charCodeAt(end) !== closeBrace) return undefined;
@@ -124,44 +171,14 @@ function readIdFirst(text: string, start: number): Request | undefined {
   return { jsonrpc: "2.0", method, params, id };
 }
 
-function readResult(text: string, start: number): ResultMessage | undefined {
+function readResult(text: string, start: number, form: Form): ResultMessage | undefined {
+  if (text.length > longestScanned && text.charCodeAt(0) === openBrace) return undefined;
   const result = readNumber(text, start) ?? readValue(text, start);
-  if (result === undefined || !standsAt(text, nextIdKey, end)) return undefined;
-  const id = readId(text, end + nextIdKey.length);
+  if (result === undefined || !standsAt(text, form.nextIdKey, end)) return undefined;
+  const id = readId(text, end + form.nextIdKey.length);
   if (id === undefined || text.charCodeAt(end) !== closeBrace) return undefined;
   end++;
   return { jsonrpc: "2.0", result, id };
-}
-
-/**
- * Reads a long request from its start and its end: what is between must be the params, if JSON.parse reads it as one value.
- * So no member can occur twice, and no check for that is needed.
- */
-function readLong(text: string): Request | undefined {
-  if (!standsAt(text, opening, 0) || text.charCodeAt(text.length - 1) !== closeBrace) {
-    return undefined;
-  }
-  const start = opening.length;
-  let id: Id | undefined;
-  let last = text.length - 1;
-  if (standsAt(text, idKey, start)) {
-    id = readId(text, start + idKey.length);
-    if (id === undefined || !standsAt(text, nextMethodKey, end)) return undefined;
-    end += nextMethodKey.length;
-  } else {
-    if (!standsAt(text, methodKey, start)) return undefined;
-    last = text.lastIndexOf(',"id":');
-    if (last === -1) return undefined;
-    id = readId(text, last + nextIdKey.length);
-    if (id === undefined || end !== text.length - 1) return undefined;
-    end = start + methodKey.length;
-  }
-  const method = readString(text, end);
-  if (method === undefined || !standsAt(text, nextParamsKey, end)) return undefined;
-  const from = end + nextParamsKey.length;
-  if (from > last) return undefined;
-  const params = parsedBetween(text, from, last);
-  return params === undefined ? undefined : { jsonrpc: "2.0", method, params, id };
 }
 
 function parsedBetween(text: string, from: number, to: number): Params | undefined {
@@ -186,9 +203,9 @@ function readId(text: string, start: number): Id | undefined {
 }
 
 /** A string without escapes. */
-function readString(text: string, start: number): string | undefined {
+function readString(text: string, start: number, longest = anyLength): string | undefined {
   if (text.charCodeAt(start) !== quote) return undefined;
-  for (let at = start + 1; ; at++) {
+  for (let at = start + 1; at - start <= longest + 1; at++) {
     const c = text.charCodeAt(at);
     if (c === quote) {
       end = at + 1;
@@ -197,6 +214,7 @@ function readString(text: string, start: number): string | undefined {
     // Control characters are not valid JSON, and the end of the string gives NaN.
     if (c === backslash || !(c >= 0x20)) return undefined;
   }
+  return undefined;
 }
 
 /** An unsigned integer that a double holds exactly. */
@@ -217,61 +235,69 @@ function readNumber(text: string, start: number): number | undefined {
   return number;
 }
 
+function readParams(text: string, start: number, form: Form): Params | undefined {
+  const params =
+    readNumbers(text, start, form) ?? readFlat(text, start, form) ?? readNested(text, start, form);
+  if (params !== undefined || text.length > longestScanned) return params;
+  return readValue(text, start) as Params | undefined;
+}
+
 /** One or two integers are the most common params, and JSON.parse costs ten times as much for them. */
-function readParams(text: string, start: number): Params | undefined {
-  if (text.charCodeAt(start) === openBracket) {
-    const first = readNumber(text, start + 1);
-    if (first !== undefined) {
-      if (closesAt(text, end)) return [first];
-      const second = text.charCodeAt(end) === comma ? readNumber(text, end + 1) : undefined;
-      if (second !== undefined && closesAt(text, end)) return [first, second];
+function readNumbers(text: string, start: number, form: Form): Params | undefined {
+  if (text.charCodeAt(start) !== openBracket) return undefined;
+  const first = readNumber(text, start + 1);
+  if (first === undefined) return undefined;
+  if (closesAt(text, end)) return [first];
+  if (text.charCodeAt(end) !== comma) return undefined;
+  const second = readNumber(text, after(text, end, form));
+  return second !== undefined && closesAt(text, end) ? [first, second] : undefined;
+}
+
+/** An object of integers and short strings, which takes a third of the time of JSON.parse. */
+function readFlat(text: string, start: number, form: Form): Params | undefined {
+  if (text.charCodeAt(start) !== openBrace) return undefined;
+  const object: Record<string, unknown> = {};
+  let at = start + 1;
+  for (;;) {
+    const key = readString(text, at, longestKey);
+    // JSON.parse makes a member of this name; an assignment would set the prototype.
+    if (key === undefined || key === "__proto__" || text.charCodeAt(end) !== colon) {
+      return undefined;
     }
+    at = after(text, end, form);
+    const value =
+      text.charCodeAt(at) === quote ? readString(text, at, longestCopy) : readNumber(text, at);
+    if (value === undefined) return undefined;
+    object[key] = value;
+    if (text.charCodeAt(end) !== comma) break;
+    at = after(text, end, form);
   }
-  return (
-    readLastNested(text, start) ??
-    readFlat(text, start) ??
-    (readValue(text, start) as Params | undefined)
-  );
+  if (text.charCodeAt(end) !== closeBrace) return undefined;
+  end++;
+  return object;
 }
 
 /**
- * Params with objects or arrays in them that end the message, which is likely if it ends with three brackets: an id has
- * none. JSON.parse then finds their end itself, in half the time of a scan, and refuses what is not one value.
+ * Params with objects or arrays in them. They end before the id, or with the message if a bracket stands before its end.
+ * JSON.parse refuses what is not one value, and takes half the time of a scan for their end.
  */
-function readLastNested(text: string, start: number): Params | undefined {
-  const last = text.length - 1;
-  if (text.charCodeAt(last) !== closeBrace) return undefined;
-  if (!isClosing(text.charCodeAt(last - 1)) || !isClosing(text.charCodeAt(last - 2))) {
-    return undefined;
-  }
-  const params = parsedBetween(text, start, last);
-  if (params !== undefined) end = last;
+function readNested(text: string, start: number, form: Form): Params | undefined {
+  const isBatch = text.charCodeAt(0) === openBracket;
+  const next = isBatch ? text.indexOf(form.nextMessage, start) : -1;
+  const last = next === -1 ? text.length - (isBatch ? 1 : 0) : next;
+  const typesAt = last - form.emptyTypes.length;
+  const close = standsAt(text, form.emptyTypes, typesAt) ? typesAt : last - 1;
+  const to = isClosing(text.charCodeAt(close - 1))
+    ? close
+    : start + text.slice(start, close).lastIndexOf(form.nextId);
+  if (!isClosing(text.charCodeAt(to - 1))) return undefined;
+  const params = parsedBetween(text, start, to);
+  if (params !== undefined) end = to;
   return params;
 }
 
 function isClosing(code: number): boolean {
   return code === closeBrace || code === closeBracket;
-}
-
-/** An object of integers and short strings, which takes a third of the time of JSON.parse. */
-function readFlat(text: string, start: number): Params | undefined {
-  if (text.charCodeAt(start) !== openBrace) return undefined;
-  const object: Record<string, unknown> = {};
-  end = start;
-  do {
-    const key = readString(text, end + 1);
-    // JSON.parse makes a member of this name; an assignment would set the prototype.
-    if (key === undefined || key === "__proto__" || text.charCodeAt(end) !== colon) {
-      return undefined;
-    }
-    const value = readId(text, end + 1);
-    if (value === undefined) return undefined;
-    if (typeof value === "string" && value.length > longestCopy) return undefined;
-    object[key] = value;
-  } while (text.charCodeAt(end) === comma);
-  if (text.charCodeAt(end) !== closeBrace) return undefined;
-  end++;
-  return object;
 }
 
 /** Whether a bracket closes at `at`; then moves the cursor behind it. */

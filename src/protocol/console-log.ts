@@ -1,5 +1,5 @@
 import { type Log, plainLog } from "./log.ts";
-import { isTerminal, jsonLine } from "./log-line.ts";
+import { isTerminal, jsonLine, toConsole } from "./log-line.ts";
 import { printable, printableLines } from "./printable.ts";
 
 /**
@@ -11,8 +11,7 @@ export const consoleLog: Log = { ...plainLog, warn: at("warn"), error: at("error
 function at(level: "warn" | "error"): Log["warn"] {
   return (fields, message) => {
     const toTerminal = isTerminal(level);
-    // biome-ignore lint/suspicious/noConsole: it is where lines go by default.
-    if (toTerminal === false) console[level](jsonLine(level, fields, message));
+    if (toTerminal === false) toConsole(jsonLine(level, fields, message), level);
     else plainLog[level](toTerminal ? escapedFields(fields) : fields, message);
   };
 }

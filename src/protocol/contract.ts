@@ -45,6 +45,29 @@ export interface ErrorDefinition {
 /** The errors that a method declares, by the names under which its handler throws them. */
 export type ErrorDefinitions = { readonly [name: string]: ErrorDefinition };
 
+/**
+ * Defines errors that methods share. Their codes keep their literal types, by which callers tell the errors apart.
+ * @example
+ * ```ts
+ * import { defineErrors, method } from "callwire";
+ * import { z } from "zod";
+ *
+ * const { NOT_FOUND, LOCKED } = defineErrors({
+ *   NOT_FOUND: { code: 1404, data: z.object({ id: z.string() }) },
+ *   LOCKED: { code: 1423 },
+ * });
+ * const params = z.object({ id: z.string() });
+ *
+ * export const tasks = {
+ *   get: method({ params, errors: { NOT_FOUND } }),
+ *   remove: method({ params, errors: { NOT_FOUND, LOCKED } }),
+ * };
+ * ```
+ */
+export function defineErrors<const Errors extends ErrorDefinitions>(errors: Errors): Errors {
+  return errors;
+}
+
 /** How agents see a method that is offered to them as a tool. */
 export interface ToolHints {
   /** The tool's name. @default the method's name, with "_" for characters that tool names may not hold */
@@ -63,6 +86,11 @@ export interface ToolHints {
 
 /** Limits that a method may have for itself, lower or higher than those of its server. */
 export interface MethodLimits {
+  /**
+   * Longest message of a call, in characters. Wires accept the longest of any method, and a longer call of another
+   * method is refused before its handler and middleware run. Batches have the server's limit. @default the server's
+   */
+  readonly maxMessageBytes?: number;
   /** Most files, Blobs, byte streams and long byte arrays of a call. @default the server's */
   readonly maxFiles?: number;
   /** Longest of them, in bytes. @default the server's */

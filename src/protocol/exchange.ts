@@ -123,6 +123,8 @@ export interface ExchangeLinkOptions {
   readonly close?: () => unknown;
   /** Observes every message that is sent or received. */
   readonly tap?: Tap | undefined;
+  /** The URL that it leads to, for traces. */
+  readonly address?: string | undefined;
   /** Whether the exchange sends the attachments of a request, and sets those of the reply. @default false */
   readonly carriesBytes?: boolean;
 }
@@ -156,11 +158,13 @@ class ExchangeLink implements Link {
   readonly #release: (() => unknown) | undefined;
   readonly #tap: Tap | undefined;
   readonly #open = new LinkedList<Payload>();
+  readonly address: string | undefined;
   readonly carriesBytes: boolean;
   #closed = false;
 
   constructor(exchange: Exchange, options: ExchangeLinkOptions) {
     this.#exchange = exchange;
+    this.address = options.address;
     this.carriesBytes = options.carriesBytes === true;
     this.#write = options.write ?? requestText;
     this.#release = options.close;

@@ -1,5 +1,6 @@
 import type { AuthScheme } from "./auth-scheme.ts";
 import type { Context } from "./context.ts";
+import type { EndedSession } from "./ended-session.ts";
 import type { Undisclosed } from "./errors.ts";
 import type { ErrorObject, MaybePromise, Reply, Request } from "./message.ts";
 import type { Principal, Transport } from "./origin.ts";
@@ -42,6 +43,8 @@ export interface Middleware {
   readonly disclose?: Disclose;
   /** Observes, on a server, what middleware cannot see: refused messages, sizes, streams, connections. */
   readonly watch?: Watcher;
+  /** Called when a session of a protocol on top, such as MCP, has ended, on servers and clients. */
+  readonly sessionEnded?: (session: EndedSession) => void;
   /** True if the middleware only observes on a server, so that it never changes a reply there. */
   readonly onlyWatches?: boolean;
 }

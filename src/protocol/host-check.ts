@@ -1,5 +1,6 @@
 import type { Clock } from "./clock.ts";
 import type { Log } from "./log.ts";
+import { RareWarning } from "./rare-warning.ts";
 
 export interface HostCheckOptions {
   /**
@@ -22,8 +23,6 @@ interface RefusalLog {
   readonly running: { readonly clock: Clock };
 }
 
-/** Least time between two lines about refused requests; any page can cause any number of them. */
-const quietMs = 60_000;
 /** Longest header in a line or reply, in characters; callers choose it. */
 const longestHeader = 128;
 
@@ -42,14 +41,13 @@ export class HostCheck {
   /** The last accepted host; nearly every request names the same. */
   #passed: string | undefined;
 
-  readonly #service: RefusalLog;
-  #loggedAt: number | undefined;
-  /** Refused requests since the last line. */
-  #unlogged = 0;
+  readonly #refused: RareWarning;
 
   /** `bound` is the address that the server listens on. */
   constructor(service: RefusalLog, options: HostCheckOptions, bound?: string) {
-    this.#service = service;
+    const { log, running } = service;
+    const message = "request refused because of its Host or Origin header";
+    this.#refused = new RareWarning(log, running.clock, message);
     const { hosts = bound === undefined ? loopback : [...loopback, bound], origins = [] } = options;
     if (hosts !== "any" && !Array.isArray(hosts)) {
       throw new TypeError(`hosts must be "any" or an array of names, not ${JSON.stringify(hosts)}`);
@@ -68,21 +66,10 @@ export class HostCheck {
   /** Why a request is refused, or undefined. A refusal is logged. */
   refusal(source: RequestSource): string | undefined {
     const reason = this.#refusal(source);
-    if (reason !== undefined) this.#report(source, reason);
+    const { host, origin } = source;
+    if (reason !== undefined)
+      this.#refused.warn({ host: short(host), origin: short(origin), reason });
     return reason;
-  }
-
-  #report({ host, origin }: RequestSource, reason: string): void {
-    const { log, running } = this.#service;
-    const now = running.clock.elapsed();
-    if (this.#loggedAt !== undefined && now - this.#loggedAt < quietMs) {
-      this.#unlogged++;
-      return;
-    }
-    const fields = { host: short(host), origin: short(origin), reason, unlogged: this.#unlogged };
-    this.#loggedAt = now;
-    this.#unlogged = 0;
-    log.warn(fields, "request refused because of its Host or Origin header");
   }
 
   #refusal({ host, origin, site }: RequestSource): string | undefined {
@@ -134,6 +121,9 @@ function safe(isListed: (origin: string) => boolean): (origin: string) => boolea
 }
 
 function isSame(origin: string, host: string | undefined): boolean {
+  if (host === undefined) return false;
+  // Browsers write both in lower case.
+  if (origin === `http://${host}` || origin === `https://${host}`) return true;
   const [scheme, authority] = origin.toLowerCase().split("://");
-  return (scheme === "http" || scheme === "https") && authority === host?.toLowerCase();
+  return (scheme === "http" || scheme === "https") && authority === host.toLowerCase();
 }

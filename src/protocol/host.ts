@@ -17,6 +17,7 @@ import {
 import { type Limits, limitOf, limitsFrom } from "./limits.ts";
 import { type Log, safeLog } from "./log.ts";
 import { type ErrorObject, failure, isThenable } from "./message.ts";
+import { MessageLimits } from "./message-limits.ts";
 import { Origin } from "./origin.ts";
 import { callsWhere, endSubscriptions } from "./origin-calls.ts";
 import { Overload, type OverloadOptions } from "./overload.ts";
@@ -121,8 +122,16 @@ export class Host implements Service, AsyncDisposable {
   readonly #closers: (() => unknown)[] = [];
   #closing: Promise<void> | undefined;
 
-  /** `handle` is the whole chain; `use` is the middleware in it, which may also decide about connections. */
-  constructor(handle: Handle, options: HostOptions = {}, use: readonly Middleware[] = []) {
+  /**
+   * `handle` is the whole chain; `use` is the middleware in it, which may also decide about connections. `longest` has
+   * the methods with a `maxMessageBytes` of their own.
+   */
+  constructor(
+    handle: Handle,
+    options: HostOptions = {},
+    use: readonly Middleware[] = [],
+    longest: ReadonlyMap<string, number> = new Map(),
+  ) {
     checkTimeout(options.timeoutMs);
     const versions = spoken(options.versions);
     const { version1Errors = "object" } = options;
@@ -130,7 +139,11 @@ export class Host implements Service, AsyncDisposable {
       throw new TypeError(`version1Errors must be "object" or "string", not "${version1Errors}"`);
     this.handle = handle;
     this.use = use;
-    this.limits = limitsFrom(options.limits);
+    const limits = limitsFrom(options.limits);
+    const messageLimits =
+      longest.size === 0 ? undefined : new MessageLimits(limits.maxMessageBytes, longest);
+    this.limits =
+      messageLimits === undefined ? limits : { ...limits, maxMessageBytes: messageLimits.greatest };
     this.log = safeLog(options.log ?? consoleLog);
     this.running = new ServerRunning(options.clock ?? systemClock, {
       maxRunning: limitOf("maxRunning", options.maxRunning, 10_000),
@@ -149,6 +162,7 @@ export class Host implements Service, AsyncDisposable {
     this.#settings = {
       watch: this.watch,
       limits: this.limits,
+      messageLimits,
       log: this.log,
       versions,
       stringErrors: version1Errors === "string",

@@ -1,5 +1,5 @@
 import type { WireError } from "./errors.ts";
-import type { Reply, Request, TypedPaths } from "./message.ts";
+import type { MaybePromise, Reply, Request, TypedPaths } from "./message.ts";
 
 /** An item in its JSON form, with the types of its rich values. */
 export interface ItemMembers {
@@ -69,6 +69,8 @@ export interface Outgoing {
   readonly read?: boolean;
   /** What it sends while it runs, if its request has the member `upload`. */
   readonly upload?: OutgoingUpload | undefined;
+  /** The link that it goes to. */
+  readonly link?: Link | undefined;
 }
 
 /** How much of a request was sent. */
@@ -102,8 +104,28 @@ export interface Link {
     outgoing: readonly Outgoing[],
   ): readonly Promise<Reply | undefined>[];
   close(): Promise<void>;
-  /** Whether it carries bytes beside a request that is sent alone. @default false */
-  readonly carriesBytes?: boolean | undefined;
+  /** The URL that it leads to, for traces; missing if there is none, or not only one. */
+  readonly address?: string | undefined;
+  /** Whether it carries bytes beside a request that is sent alone, or a function that asks its peer. @default false */
+  readonly carriesBytes?: boolean | (() => Promise<boolean>) | undefined;
   /** Whether it has a connection; missing for links that never have one, such as HTTP. */
   readonly states?: LinkStates | undefined;
+}
+
+/**
+ * Whether a link carries bytes beside this request. If the link cannot connect, the call reports it: sending fails in the
+ * same way, and behind middleware, which may try again.
+ */
+export function carries(link: Pick<Link, "carriesBytes">, { id }: Request): MaybePromise<boolean> {
+  const asked = carriesAny(link);
+  if (typeof asked === "boolean") return asked;
+  // On a connection, bytes are asked for by the id of their call.
+  return id !== undefined && asked.catch(() => true);
+}
+
+/** Whether a link carries bytes beside calls; rejects if it cannot connect. */
+export function carriesAny({
+  carriesBytes,
+}: Pick<Link, "carriesBytes">): boolean | Promise<boolean> {
+  return typeof carriesBytes === "function" ? carriesBytes() : carriesBytes === true;
 }

@@ -1,55 +1,81 @@
+import { isoTime } from "./iso-time.ts";
 import type { Log } from "./log.ts";
 import { printable } from "./printable.ts";
+import { isPlain } from "./serialize.ts";
 
-interface OwnProcess {
-  readonly stdout?: { readonly isTTY?: boolean };
-  readonly stderr?: { readonly isTTY?: boolean };
+interface OwnStream {
+  readonly isTTY?: boolean;
+  on?(event: "error", listener: () => void): unknown;
+}
+
+/** What the console writes this level to; undefined if there is no process. */
+function streamOf(level: keyof Log): OwnStream | undefined {
+  // Looked up by name, because only some runtimes have it.
+  const own = Reflect.get(globalThis, "process") as
+    | { readonly stdout?: OwnStream; readonly stderr?: OwnStream }
+    | undefined;
+  return level === "warn" || level === "error" ? own?.stderr : own?.stdout;
 }
 
 /** Whether the console writes this level to a terminal; undefined if there is no process. */
 export function isTerminal(level: keyof Log): boolean | undefined {
-  // Looked up by name, because only some runtimes have it.
-  const own = Reflect.get(globalThis, "process") as OwnProcess | undefined;
-  const stream = level === "warn" || level === "error" ? own?.stderr : own?.stdout;
+  const stream = streamOf(level);
   return stream === undefined ? undefined : stream.isTTY === true;
 }
 
-/** Concatenated by hand: most fields are short strings and numbers, and a replacer would be called for each. */
+const guarded = /* @__PURE__ */ new WeakSet<OwnStream>();
+
+/** Writes a line to the console. Node would end the process if the console cannot write, as on a full disk. */
+export function toConsole(line: string, level: keyof Log): void {
+  const stream = streamOf(level);
+  if (stream !== undefined && !guarded.has(stream)) {
+    guarded.add(stream);
+    stream.on?.("error", () => {});
+  }
+  // biome-ignore lint/suspicious/noConsole: it is where lines go by default.
+  console[level](line);
+}
+
+/** One entry of a log. */
 export function jsonLine(level: keyof Log, fields: object, message: string): string {
-  let line = `{"time":"${isoTime()}","level":"${level}","msg":${valueText(message)}`;
+  return eventLine(fields, `,"level":"${level}","msg":${valueText(message)}`);
+}
+
+/**
+ * One line of JSON: the time, what `first` has after it, and the fields. Concatenated by hand: most fields are short
+ * strings and numbers, and a replacer would be called for each.
+ */
+export function eventLine(fields: object, first = ""): string {
+  let line = `{"time":"${isoTime(Date.now())}"${first}`;
   for (const name in fields) {
     const value = (fields as Record<string, unknown>)[name];
-    if (value !== undefined) line += `,${valueText(name)}:${valueText(value)}`;
+    if (value !== undefined) line += `,${nameText(name)}:${valueText(value)}`;
   }
   return `${line}}`;
 }
 
 function valueText(value: unknown): string {
   if (typeof value === "number") return Number.isFinite(value) ? `${value}` : "null";
-  if (typeof value === "string" && plainText.test(value)) return `"${value}"`;
+  if (typeof value === "string" && isPlain(value)) return `"${value}"`;
   return safeJson(value);
 }
 
-/** Strings that need no escape in JSON. */
-const plainText = /^[\w $.,:;/@()-]*$/;
+/** Names of fields as JSON: most lines have the same. */
+const names = new Map<string, string>();
+const mostNames = 100;
+
+function nameText(name: string): string {
+  let text = names.get(name);
+  if (text === undefined) {
+    text = valueText(name);
+    if (names.size < mostNames) names.set(name, text);
+  }
+  return text;
+}
 
 /** JSON of any value, on one line and without control characters. */
 export function safeJson(value: unknown): string {
   return printable(jsonOf(value) ?? "null");
-}
-
-let second = 0;
-let secondText = "";
-
-/** Formatting a date takes longer than the rest of a line, and most of it stays the same for a second. */
-function isoTime(): string {
-  const now = Date.now();
-  const ms = now % 1000;
-  if (now - ms !== second) {
-    second = now - ms;
-    secondText = new Date(second).toISOString().slice(0, 20);
-  }
-  return `${secondText}${ms < 10 ? "00" : ms < 100 ? "0" : ""}${ms}Z`;
 }
 
 /** Most errors described in full in one entry, including causes and members; also ends circular chains. */

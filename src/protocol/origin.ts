@@ -37,6 +37,7 @@ export interface Transport {
   /** Identifies the connection that brought the call, to cache what is known about it. */
   readonly connection?: object | undefined;
   readonly remoteAddress: string | undefined;
+  readonly remotePort?: number | undefined;
   /** How long the caller waits, if the wire says so outside of the message. */
   readonly timeoutMs?: number | undefined;
   /** The client certificate, if the wire is TLS and one was requested. */

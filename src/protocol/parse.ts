@@ -1,28 +1,10 @@
-import { canonicalBatch, canonicalMessage } from "./canonical.ts";
-import { duplicateMember, markDuplicates } from "./duplicate-members.ts";
+import { duplicateMember } from "./duplicate-members.ts";
 import type { Envelope } from "./envelope.ts";
 import { skipSpace, valueEnd } from "./json-text.ts";
 import { exceedsDepth, type Limits } from "./limits.ts";
 import type { Origin } from "./origin.ts";
 import { SharedRefusal } from "./shared-refusal.ts";
 import { copyString } from "./string-copy.ts";
-
-/** Stands for a payload that is not JSON. */
-export const unparsable: unique symbol = Symbol("unparsable");
-
-/** Parses a message or an array of messages. Payloads in the usual form take the fast path. */
-export function parsePayload(text: string, maxBatch: number): unknown {
-  const usual =
-    text.charCodeAt(0) === 0x5b ? canonicalBatch(text, maxBatch) : canonicalMessage(text);
-  if (usual !== undefined) return usual;
-  let payload: unknown;
-  try {
-    payload = JSON.parse(text);
-  } catch {
-    return unparsable;
-  }
-  return markDuplicates(payload, text, maxBatch);
-}
 
 /** A version of JSON-RPC. */
 export type Version = "1.0" | "2.0";

@@ -2,6 +2,7 @@ import {
   type Attached,
   type Attachments,
   type ByteKind,
+  type Descriptor,
   isDescriptor,
   readAll,
 } from "./attachments.ts";
@@ -58,30 +59,17 @@ export class ReceivedBytes {
   value(kind: ByteKind, json: unknown): unknown {
     if (kind === "bytes" && typeof json === "string") return fromBase64(json);
     if (!isDescriptor(json)) throw new TypeError("wrong form");
-    const { part, data, size, type = "", name = "", lastModified } = json;
+    const { part, data, size } = json;
     const bytes = data === undefined ? this.#whole.get(part as number) : fromBase64(data);
     if (bytes === undefined) {
       const max = kind === "stream" ? this.#maxStreamBytes : this.#maxBytes;
       const stream = this.#open(part as number, size, max);
       if (kind === "stream") return stream;
       if (kind === "bytes" || size === undefined) throw new TypeError("wrong form");
-      return kind === "blob"
-        ? new ArrivingBlob(stream, size, type)
-        : new ArrivingFile(stream, size, name, type, lastModified);
+      return arrivingBlob(blobOf(kind, [], json), stream, size);
     }
-    switch (kind) {
-      case "bytes":
-        return bytes;
-      case "stream":
-        return streamOf(bytes);
-      case "blob":
-        return new Blob([bytes], { type });
-      case "file":
-        return new File([bytes], name, {
-          type,
-          ...(lastModified !== undefined && { lastModified }),
-        });
-    }
+    if (kind === "bytes") return bytes;
+    return kind === "stream" ? streamOf(bytes) : blobOf(kind, [bytes], json);
   }
 
   #open(part: number, size: number | undefined, max: number): ReadableStream<Uint8Array> {
@@ -121,109 +109,42 @@ function checked(
   );
 }
 
+function blobOf(
+  kind: "blob" | "file",
+  parts: BlobPart[],
+  { type = "", name = "", lastModified }: Descriptor,
+): Blob {
+  if (kind === "blob") return new Blob(parts, { type });
+  return new File(parts, name, { type, ...(lastModified !== undefined && { lastModified }) });
+}
+
 const arriving =
   "the bytes of this file arrive once: copy them to read them twice, or to slice them";
 
-/** The bytes of a Blob that still arrives. They can be read once. */
-class Arrival {
-  #stream: ReadableStream<Uint8Array> | undefined;
-  readonly #size: number;
-
-  constructor(stream: ReadableStream<Uint8Array>, size: number) {
-    this.#stream = stream;
-    this.#size = size;
-  }
-
-  take(): ReadableStream<Uint8Array<ArrayBuffer>> {
-    const stream = this.#stream;
-    if (stream === undefined) throw new TypeError(arriving);
-    this.#stream = undefined;
-    return stream as ReadableStream<Uint8Array<ArrayBuffer>>;
-  }
-
-  async bytes(): Promise<Uint8Array<ArrayBuffer>> {
-    return readAll(this.take(), this.#size);
-  }
-
-  async text(): Promise<string> {
-    return new TextDecoder().decode(await this.bytes());
-  }
-}
-
-/** A Blob whose bytes arrive while it is read; `size` and `type` are known before. */
-class ArrivingBlob extends Blob {
-  readonly #arrival: Arrival;
-  readonly #size: number;
-
-  constructor(stream: ReadableStream<Uint8Array>, size: number, type: string) {
-    super([], { type });
-    this.#arrival = new Arrival(stream, size);
-    this.#size = size;
-  }
-
-  override get size(): number {
-    return this.#size;
-  }
-
-  override stream(): ReadableStream<Uint8Array<ArrayBuffer>> {
-    return this.#arrival.take();
-  }
-
-  override bytes(): Promise<Uint8Array<ArrayBuffer>> {
-    return this.#arrival.bytes();
-  }
-
-  override async arrayBuffer(): Promise<ArrayBuffer> {
-    return (await this.#arrival.bytes()).buffer;
-  }
-
-  override text(): Promise<string> {
-    return this.#arrival.text();
-  }
-
-  override slice(): Blob {
-    throw new TypeError(arriving);
-  }
-}
-
-/** The same for a File. */
-class ArrivingFile extends File {
-  readonly #arrival: Arrival;
-  readonly #size: number;
-
-  constructor(
-    stream: ReadableStream<Uint8Array>,
-    size: number,
-    name: string,
-    type: string,
-    lastModified: number | undefined,
-  ) {
-    super([], name, { type, ...(lastModified !== undefined && { lastModified }) });
-    this.#arrival = new Arrival(stream, size);
-    this.#size = size;
-  }
-
-  override get size(): number {
-    return this.#size;
-  }
-
-  override stream(): ReadableStream<Uint8Array<ArrayBuffer>> {
-    return this.#arrival.take();
-  }
-
-  override bytes(): Promise<Uint8Array<ArrayBuffer>> {
-    return this.#arrival.bytes();
-  }
-
-  override async arrayBuffer(): Promise<ArrayBuffer> {
-    return (await this.#arrival.bytes()).buffer;
-  }
-
-  override text(): Promise<string> {
-    return this.#arrival.text();
-  }
-
-  override slice(): Blob {
-    throw new TypeError(arriving);
-  }
+/** A Blob or a File whose bytes arrive while it is read; `size` and `type` are known before. They can be read once. */
+function arrivingBlob<Value extends Blob>(
+  value: Value,
+  stream: ReadableStream<Uint8Array>,
+  size: number,
+): Value {
+  let unread: ReadableStream<Uint8Array> | undefined = stream;
+  const take = (): ReadableStream<Uint8Array> => {
+    if (unread === undefined) throw new TypeError(arriving);
+    const taken = unread;
+    unread = undefined;
+    return taken;
+  };
+  const bytes = async (): Promise<Uint8Array<ArrayBuffer>> => readAll(take(), size);
+  const own = {
+    stream: take,
+    bytes,
+    arrayBuffer: async () => (await bytes()).buffer,
+    text: async () => new TextDecoder().decode(await bytes()),
+    slice: () => {
+      throw new TypeError(arriving);
+    },
+  };
+  Object.defineProperty(value, "size", { value: size });
+  for (const [name, run] of Object.entries(own)) Object.defineProperty(value, name, { value: run });
+  return value;
 }

@@ -135,13 +135,16 @@ export class ReplyWriter {
       return text;
     }
     const { attachments } = typed;
-    if (attachments !== undefined) {
-      const attached = attachedIn(typed.value, typed.types);
-      const isAttached =
-        batch === undefined && attach?.({ id: context.id, attached, attachments }) === true;
-      if (!isAttached) return this.#whole(typed, attachments, context);
+    const written = this.#typedText(text, typed, version, id);
+    if (attachments === undefined) return written;
+    if (!written.startsWith(resultStart)) {
+      attachments.discard();
+      return written;
     }
-    return this.#typedText(text, typed, version, id);
+    const attached = attachedIn(typed.value, typed.types);
+    const isAttached =
+      batch === undefined && attach?.({ id: context.id, attached, attachments }) === true;
+    return isAttached ? written : this.#whole(typed, attachments, context);
   }
 
   /** The reply with all its bytes inside; never rejects. */

@@ -1,5 +1,6 @@
 import { ErrorCode, WireError, type WireErrorCode } from "./errors.ts";
 import { callFailureIn } from "./failure-data.ts";
+import type { ErrorObject, Reply } from "./message.ts";
 
 /**
  * What a failure means for sending the call again:
@@ -76,6 +77,13 @@ export function reportedAs(code: "CONNECTION_FAILED" | "CONNECTION_LOST", error:
 /** The failure to report after two attempts: one that may have run must not be reported as not run. */
 export function worseOf<T>(first: T, next: T): T {
   return outcomeOf(first) === "may-have-run" && didNotRun(next) ? first : next;
+}
+
+/** The reply to the last attempt: if an earlier one may have run, it must not say that the call did not run. */
+export function replyAfter(mayHaveRun: boolean, reply: Reply | undefined): Reply | undefined {
+  if (!mayHaveRun || reply === undefined || !didNotRun(reply.error)) return reply;
+  const error = reply.error as ErrorObject;
+  return { ...reply, error: { ...error, data: { ...(error.data as object), ran: "unknown" } } };
 }
 
 /** Whether the call certainly did not run, even if sending it again would fail the same way. */

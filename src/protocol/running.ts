@@ -68,8 +68,8 @@ export class Running {
 
   leave(call: TimedCall): void {
     if (!this.calls.remove(call) || this.calls.size > 0) return;
-    // A tick is soon over; a longer timer would keep an idle process alive.
-    if (this.#holds && !this.#ticking) this.#timer?.cancel();
+    // A tick is soon over; a longer timer would keep an idle process alive, or what has closed in memory.
+    if (!this.#ticking) this.#timer?.cancel();
   }
 
   #wakeIn(delayMs: number): void {

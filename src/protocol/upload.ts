@@ -91,7 +91,7 @@ interface Item {
 }
 
 /** The items that a caller sends while its call runs, between the wire and the handler. */
-export class Upload implements AsyncIterableIterator<unknown, undefined> {
+export class Upload implements AsyncIterableIterator<unknown> {
   readonly #context: CallContext;
   readonly #id: Id;
   readonly #read: ReadItem;

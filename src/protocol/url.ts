@@ -21,7 +21,7 @@ export function absoluteAddress(given: string | URL, base: string | URL | undefi
   if (/^[\w+.-]+:/.test(String(given))) return String(given);
   const from = base ?? pageAddress();
   if (URL.canParse(given, from)) return new URL(given, from).href;
-  throw wrongAddress("absolute (there is no page and no option baseUrl to resolve it)", given);
+  throw wrongAddress("absolute where there is no page and no baseUrl", given);
 }
 
 /** A URL for `fetch`, which may be relative to a page. */

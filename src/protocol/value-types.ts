@@ -1,4 +1,5 @@
 import { base64, fromBase64 } from "./base64.ts";
+import { isoTime } from "./iso-time.ts";
 
 /**
  * A type of values that JSON cannot express, for clients with `values: "rich"` and their servers; both need the same.
@@ -47,7 +48,7 @@ const isoDate = /^(?:[+-]\d\d)?\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]
 export const builtIns: Readonly<Record<string, Form>> = {
   date: {
     // Null for an invalid date, as JSON.stringify writes it.
-    toJson: (date: Date) => (Number.isNaN(date.getTime()) ? null : isoText(date)),
+    toJson: (date: Date) => (Number.isNaN(date.getTime()) ? null : isoTime(date.getTime())),
     fromJson(json) {
       if (json === null) return new Date(Number.NaN);
       const ms = typeof json === "string" ? usualTime(json) : undefined;
@@ -113,30 +114,6 @@ export function must(isRight: boolean): void {
 function matching(json: unknown, form: RegExp): string {
   must(typeof json === "string" && form.test(json));
   return json as string;
-}
-
-const dayMs = 86_400_000;
-let lastDay = Number.NaN;
-let dayText = "";
-
-/** The same as `toISOString`. That spends most of its time on the day, which is cached because many dates share it. */
-function isoText(date: Date): string {
-  const ms = date.getTime();
-  const time = ((ms % dayMs) + dayMs) % dayMs;
-  if (ms - time !== lastDay) {
-    dayText = date.toISOString().slice(0, -"00:00:00.000Z".length);
-    lastDay = ms - time;
-  }
-  const seconds = Math.floor(time / 1000);
-  const minutes = Math.floor(seconds / 60);
-  const millis = time % 1000;
-  return `${dayText}${two(Math.floor(minutes / 60))}:${two(minutes % 60)}:${two(seconds % 60)}.${
-    millis < 100 ? "0" : ""
-  }${two(millis)}Z`;
-}
-
-function two(value: number): string {
-  return value < 10 ? `0${value}` : `${value}`;
 }
 
 const zero = 0x30;

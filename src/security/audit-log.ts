@@ -9,6 +9,7 @@ import {
 } from "../protocol/handle.ts";
 import { limitOf } from "../protocol/limits.ts";
 import type { Log } from "../protocol/log.ts";
+import { eventLine } from "../protocol/log-line.ts";
 import {
   type ErrorObject,
   failure,
@@ -17,7 +18,6 @@ import {
   type Reply,
 } from "../protocol/message.ts";
 import type { Principal, Transport } from "../protocol/origin.ts";
-import { printable } from "../protocol/printable.ts";
 import { overloaded } from "./access-errors.ts";
 import { inspectReply } from "./reply-hook.ts";
 
@@ -151,7 +151,6 @@ function fieldsOf(
   call?: Pick<Context, "method" | "id">,
 ): Fields {
   return {
-    time: new Date().toISOString(),
     event,
     decision,
     method: call?.method,
@@ -234,9 +233,9 @@ class AuditWriter {
 }
 
 function lineOf(fields: Fields): string {
-  const text = JSON.stringify(fields);
-  // Checking each value while serializing takes three times as long.
-  return `${printable(text.length > longestText ? JSON.stringify(shortened(fields)) : text)}\n`;
+  const line = eventLine(fields);
+  // Checking each value takes longer than checking the line.
+  return `${line.length > longestText ? eventLine(shortened(fields)) : line}\n`;
 }
 
 function shortened(fields: Fields): object {

@@ -58,14 +58,15 @@ export function rateLimit(options: RateLimitOptions): Middleware {
   const policy = `"${by}";q=${capacity};w=${Math.ceil(capacity / perSecond)}`;
   // Keeps limits apart that share a store; processes with the same limit share its buckets.
   const own = `${capacity}/${perSecond}`;
+  const keyOfNetwork = keys(`${own}:${by === "address" ? "address" : "anonymous"}:`);
+  const keyOfPrincipal = keys(`${own}:principal:`);
   const addressKey = (transport: Transport): string | undefined => {
     const address = options.addressOf?.(transport) ?? transport.remoteAddress;
-    const kind = by === "address" ? "address" : "anonymous";
-    return address === undefined ? undefined : `${own}:${kind}:${networkOf(address)}`;
+    return address === undefined ? undefined : keyOfNetwork(networkOf(address));
   };
   const keyOf = ({ principal, transport }: Context): string | undefined =>
     by === "principal" && principal !== undefined
-      ? `${own}:principal:${principal.id}`
+      ? keyOfPrincipal(principal.id)
       : addressKey(transport);
 
   const refusalOf = ({ allowed, remaining }: Taken, cost: number): Refusal | undefined =>
@@ -114,6 +115,19 @@ export function rateLimit(options: RateLimitOptions): Middleware {
     };
 
   return Object.assign(wrap, { admit, guards: "rate limit" });
+}
+
+/** Keeps the last key: the next call often has the same, and V8 hashes a string once. */
+function keys(prefix: string): (name: string) => string {
+  let last: string | undefined;
+  let key = "";
+  return (name) => {
+    if (name !== last) {
+      last = name;
+      key = prefix + name;
+    }
+    return key;
+  };
 }
 
 /** A call that costs more than the capacity needs a full bucket. */

@@ -23,7 +23,7 @@ export interface ServeHttpOptions extends NodeHttpOptions, ConnectionLimits {
   readonly tls?: TlsOptions;
   /** Options of WebSockets, which are served at the path and at `/ws` below it; false refuses them. @default served */
   readonly webSocket?: Omit<WsUpgradeOptions, "hosts" | "origins"> | false;
-  /** How long the headers of a request may take to arrive; stops clients that hold connections by sending slowly. @default 10000 */
+  /** How long the headers of a request, and with TLS the handshake, may take to arrive; stops clients that hold connections by sending slowly. @default 10000 */
   readonly headersTimeoutMs?: number;
   /** How long a whole request may take to arrive; stops the same. @default 30000 */
   readonly requestTimeoutMs?: number;

@@ -12,6 +12,7 @@ import { defaultDrainMs } from "../protocol/defaults.ts";
 import { isThenable } from "../protocol/message.ts";
 import type { Service } from "../protocol/service.ts";
 import { ConnectionCounts } from "../streams/connection-counts.ts";
+import { limitHandshakes } from "../streams/tls-handshakes.ts";
 import { acceptWaiting } from "../streams/waiting-connections.ts";
 import type { Endpoint } from "../transports/http/endpoint.ts";
 import type { EndpointRules } from "../transports/http/endpoint-rules.ts";
@@ -92,17 +93,21 @@ export class HttpServer implements AsyncDisposable {
       connectionsCheckingInterval: options.checkIntervalMs ?? 2_000,
       keepAliveTimeout: options.keepAliveTimeoutMs ?? 65_000,
     };
-    this.server =
-      tls === undefined
-        ? createServer(settings)
-        : createSecureServer({
-            minVersion: "TLSv1.2",
-            handshakeTimeout: headersTimeoutMs,
-            ...settings,
-            ...tls,
-          });
-    this.#counts = new ConnectionCounts(options);
-    this.#refused = new RefusedSockets(service.running.clock);
+    const { clock } = service.running;
+    if (tls === undefined) this.server = createServer(settings);
+    else {
+      const handshakeTimeout = tls.handshakeTimeout ?? headersTimeoutMs;
+      const server = createSecureServer({
+        minVersion: "TLSv1.2",
+        ...settings,
+        ...tls,
+        handshakeTimeout,
+      });
+      limitHandshakes(server, handshakeTimeout, clock);
+      this.server = server;
+    }
+    this.#counts = new ConnectionCounts(options, service.log, clock);
+    this.#refused = new RefusedSockets(clock);
     this.server.maxConnections = this.#counts.max + RefusedSockets.most;
     this.#listenTo(this.server);
     this.#sockets = new HttpSockets(this.server, this.#connectionEvent(), service.watch);
@@ -239,19 +244,14 @@ export class HttpServer implements AsyncDisposable {
       if (refusal === undefined) socket.destroy(error);
       else writeRefusal(socket, refusal);
     });
-    server.on("drop", () => this.#logDropped());
+    server.on("drop", () => this.#counts.dropped());
   }
 
   #turnAway(socket: Socket): void {
-    this.#logDropped();
     this.#service.watch?.refused("http", busy.status);
     // A client whose handshake fails knows that nothing ran; others need a response.
     if (this.#options.tls === undefined) this.#refused.add(socket);
     else socket.destroy();
-  }
-
-  #logDropped(): void {
-    this.#service.log.warn({}, "too many connections, one was dropped");
   }
 
   #request(request: IncomingMessage, response: ServerResponse, waits: boolean): void {

@@ -141,7 +141,9 @@ export type WithLiteralCodes<D> = D extends { readonly errors: infer E }
   : unknown;
 type LiteralCode<E> = E extends { readonly code: infer Code }
   ? number extends Code
-    ? { readonly code: 'a code that is shared needs "as const" where it is defined' }
+    ? {
+        readonly code: "define errors that methods share with defineErrors, so that their codes keep their types";
+      }
     : unknown
   : unknown;
 

@@ -42,7 +42,8 @@ export class Server<M extends Methods = Methods> extends Host {
     const rules = rulesOf(table, options);
     const system = systemMethods(table, options, rules);
     const onlyWatched = use.every(({ onlyWatches }) => onlyWatches === true);
-    super(compose(use, createRouter(table, system, onlyWatched)), options, use);
+    const handle = compose(use, createRouter(table, system, onlyWatched));
+    super(handle, options, use, longestMessages(table));
     this.methods = table;
     this.timeoutMs = options.timeoutMs;
     this.#separator = separator;
@@ -76,6 +77,16 @@ export class Server<M extends Methods = Methods> extends Host {
   isStream(method: string): boolean {
     return this.methods.get(method)?.kind === "stream";
   }
+}
+
+/** The methods that accept longer or shorter messages than others. */
+function longestMessages(methods: MethodTable): ReadonlyMap<string, number> {
+  const longest = new Map<string, number>();
+  for (const [name, { definition }] of methods) {
+    const max = definition.limits?.maxMessageBytes;
+    if (max !== undefined) longest.set(name, max);
+  }
+  return longest;
 }
 
 /** All rules that hide methods: options, middleware, and access rules. */

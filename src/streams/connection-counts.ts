@@ -1,6 +1,9 @@
 import type { EventEmitter } from "node:events";
+import type { Clock } from "../protocol/clock.ts";
 import { limitOf } from "../protocol/limits.ts";
+import type { Log } from "../protocol/log.ts";
 import { networkOf } from "../protocol/network.ts";
+import { RareWarning } from "../protocol/rare-warning.ts";
 
 export interface ConnectionLimits {
   /** Most connections at the same time; more are refused. Stops exhaustion of the process. @default 1000 */
@@ -18,9 +21,11 @@ export class ConnectionCounts {
   readonly max: number;
   readonly #maxPerAddress: number;
   readonly #byNetwork = new Map<string, number>();
+  readonly #dropped: RareWarning;
   #total = 0;
 
-  constructor(options: ConnectionLimits) {
+  constructor(options: ConnectionLimits, log: Log, clock: Clock) {
+    this.#dropped = new RareWarning(log, clock, "too many connections; dropped one");
     this.max = limitOf("maxConnections", options.maxConnections, 1_000);
     this.#maxPerAddress = limitOf(
       "maxConnectionsPerAddress",
@@ -29,15 +34,23 @@ export class ConnectionCounts {
     );
   }
 
-  /** Counts the connection until it closes. False, and not counted, if it is one too many. */
+  /** Counts the connection until it closes. False, and logged, if it is one too many. */
   take(socket: EventEmitter & { readonly remoteAddress?: string | undefined }): boolean {
     const { remoteAddress } = socket;
     const network = remoteAddress === undefined ? undefined : networkOf(remoteAddress);
     const sameNetwork = network === undefined ? 0 : (this.#byNetwork.get(network) ?? 0);
-    if (this.#total >= this.max || sameNetwork >= this.#maxPerAddress) return false;
+    if (this.#total >= this.max || sameNetwork >= this.#maxPerAddress) {
+      this.dropped();
+      return false;
+    }
     this.#add(network, 1);
     socket.once("close", () => this.#add(network, -1));
     return true;
+  }
+
+  /** The operating system, or Node, has closed a connection before it was counted. */
+  dropped(): void {
+    this.#dropped.warn();
   }
 
   #add(network: string | undefined, count: 1 | -1): void {

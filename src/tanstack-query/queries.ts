@@ -1,22 +1,33 @@
 import type { DataTag, MutationOptions, QueryKey, QueryOptions } from "@tanstack/query-core";
+import type { IsOpen, TypesOf } from "../client/contract.ts";
 import type { CallOptions } from "../client/outgoing-call.ts";
 import type { Callable, DeclaredErrors, StreamOf } from "../protocol/contract.ts";
 import type { WireError } from "../protocol/errors.ts";
+import type { Received, Sent, Values } from "../protocol/json-value.ts";
 
 export type { QueryClient, QueryKey } from "@tanstack/query-core";
 
 /** The methods of a client as makers of options: the same tree, with `queryOptions` and the like at each method. */
-export type Queries<M> = {
+export type Queries<M, V extends Values = "json"> = {
   readonly [Name in keyof M]: M[Name] extends Callable<infer Types>
-    ? Types["result"] extends StreamOf<infer Item>
-      ? StreamQueries<Types["params"], Item>
-      : MethodQueries<Types["params"], Types["result"], Types["errors"]>
-    : M[Name] extends (...args: infer Args) => infer Result
-      ? Result extends AsyncIterable<infer Item> | Generator<infer Item>
-        ? StreamQueries<PlainParams<Args>, Item>
-        : MethodQueries<PlainParams<Args>, Awaited<Result>, Record<never, never>>
-      : Queries<M[Name]>;
+    ? EntryQueries<Types["params"], Types["result"], DeclaredErrors<Types["errors"], V>, V>
+    : M[Name] extends (...args: infer Args) => unknown
+      ? EntryQueries<
+          PlainParams<Args>,
+          TypesOf<M[Name]>["result"],
+          DeclaredErrors<Record<never, never>, V>,
+          V
+        >
+      : Queries<M[Name], V>;
 } & GroupQueries;
+
+/** With the types of values as they are sent and received. */
+type EntryQueries<Params, Result, Failed, V extends Values> =
+  IsOpen<Result> extends true
+    ? MethodQueries<Sent<Params, V>, Result, Failed>
+    : Result extends StreamOf<infer Item>
+      ? StreamQueries<Sent<Params, V>, Received<Item, V>>
+      : MethodQueries<Sent<Params, V>, Received<Result, V>, Failed>;
 
 /** The params of a plain function: its argument, or all of them as a tuple. */
 type PlainParams<Args extends readonly unknown[]> = Args extends readonly []
@@ -28,7 +39,13 @@ type PlainParams<Args extends readonly unknown[]> = Args extends readonly []
 /** Params may be left out if they may be undefined. */
 type Given<Params> = undefined extends Params ? [params?: Params] : [params: Params];
 
-type Failure<Errors> = DeclaredErrors<Errors> | WireError;
+/** A query must have data, so that no result is null. */
+type Data<Result> =
+  IsOpen<Result> extends true
+    ? Result
+    : [Extract<Result, undefined>] extends [never]
+      ? Result
+      : Exclude<Result, undefined> | null;
 
 /** A group of methods. */
 export interface GroupQueries {
@@ -37,10 +54,12 @@ export interface GroupQueries {
 }
 
 /** Options of a query; add others by spreading: `useQuery({ ...options, staleTime: 5_000 })`. */
-export type QueryCall<Result, Failed> = QueryOptions<Result, Failed, Result, QueryKey> & {
+export interface QueryCall<Result, Failed> {
   readonly queryKey: DataTag<QueryKey, Result, Failed>;
   readonly queryFn: (context: { readonly signal: AbortSignal }) => Promise<Result>;
-};
+  /** Never set: TanStack Query infers the type of errors from it. */
+  readonly retry?: NonNullable<QueryOptions<Result, Failed>["retry"]>;
+}
 
 /** How the pages of an infinite query are asked for. */
 export interface PagesOf<Params, Result, Page> {
@@ -82,15 +101,17 @@ export type MutationCall<Params, Result, Failed> = MutationOptions<
 };
 
 /** A method. */
-export interface MethodQueries<Params, Result, Errors> {
+export interface MethodQueries<Params, Result, Failed> {
   /** The key of a query with these params, or the beginning of the keys of all its queries. */
-  queryKey(params?: Params): DataTag<QueryKey, Result, Failure<Errors>>;
+  queryKey(params?: Params): DataTag<QueryKey, Data<Result>, Failed | WireError>;
   /** Calls the method; the call is cancelled if no component uses it any more. */
-  queryOptions(...params: Given<Params>): QueryCall<Result, Failure<Errors>>;
+  queryOptions(...params: Given<Params>): QueryCall<Data<Result>, Failed | WireError>;
   /** Calls the method for one page after the other. */
-  infiniteQueryOptions<Page>(pages: PagesOf<Params, Result, Page>): InfiniteCall<Result, Page>;
+  infiniteQueryOptions<Page>(
+    pages: PagesOf<Params, Data<Result>, Page>,
+  ): InfiniteCall<Data<Result>, Page>;
   /** Calls the method when `mutate` is called with its params. */
-  mutationOptions(): MutationCall<Params, Result, Failure<Errors>>;
+  mutationOptions(): MutationCall<Params, Result, Failed | WireError>;
 }
 
 export interface StreamedOptions extends CallOptions {

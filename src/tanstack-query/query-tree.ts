@@ -1,4 +1,5 @@
 import type { Client } from "../client/client.ts";
+import type { Values } from "../protocol/json-value.ts";
 import { limitOf } from "../protocol/limits.ts";
 import type { Params } from "../protocol/message.ts";
 import type { PagesOf, Queries, QueryClient, QueryKey, StreamedOptions } from "./queries.ts";
@@ -27,8 +28,11 @@ interface QueryContext {
  * await queries.invalidateQueries({ queryKey: rpc.math.queryKey() });
  * ```
  */
-export function tanstackQuery<M>(client: Client<M>, separator = "/"): Queries<M> {
-  return node(client, separator, []) as Queries<M>;
+export function tanstackQuery<M, V extends Values = "json">(
+  client: Client<M, V>,
+  separator = "/",
+): Queries<M, V> {
+  return node(client, separator, []) as Queries<M, V>;
 }
 
 function node(client: Client, separator: string, path: readonly string[]): object {

@@ -35,10 +35,17 @@ interface Share {
   bytes: number;
   /** Ids of the records that are over, oldest first. */
   readonly over: Set<string>;
+  /** Where the search for the oldest goes on: a new one would pass all that were removed before. */
+  oldest: Iterator<string>;
 }
 
 /** Expired records are removed at most this often; until then they take memory, but are not found. */
 const sweepMs = 1_000;
+
+function emptyShare(): Share {
+  const over = new Set<string>();
+  return { count: 0, bytes: 0, over, oldest: over.values() };
+}
 
 /**
  * Stores work in this process, bounded in number, memory and time. It is lost when the process ends.
@@ -83,8 +90,9 @@ export class MemoryWorkStore implements WorkStore {
     const before = this.#entries.get(id);
     if (record.version !== (before?.record.version ?? 0) + 1) return false;
     this.#makeRoom(record, before?.record);
-    if (before !== undefined) this.remove(id);
     const expiresAt = this.#clock.elapsed() + ttlMs;
+    // What is over may have made room for its own successor.
+    if (before !== undefined && this.#entries.has(id)) this.#count(before.record, -1);
     this.#entries.set(id, { record, expiresAt });
     this.#count(record, 1);
     this.#sweepAt(expiresAt);
@@ -109,7 +117,7 @@ export class MemoryWorkStore implements WorkStore {
   }
 
   #count({ id, owner, bytes, phase }: WorkRecord, by: 1 | -1): void {
-    const share = this.#shares.get(owner) ?? { count: 0, bytes: 0, over: new Set<string>() };
+    const share = this.#shares.get(owner) ?? emptyShare();
     share.count += by;
     share.bytes += by * bytes;
     this.#bytes += by * bytes;
@@ -148,9 +156,13 @@ export class MemoryWorkStore implements WorkStore {
     return most;
   }
 
-  #removeOldest({ over }: Share): void {
-    const [oldest] = over;
-    if (oldest !== undefined) this.remove(oldest);
+  #removeOldest(share: Share): void {
+    let next = share.oldest.next();
+    if (next.done === true) {
+      share.oldest = share.over.values();
+      next = share.oldest.next();
+    }
+    if (next.done !== true) this.remove(next.value);
   }
 
   /** One timer for all records, for the one that expires first. */

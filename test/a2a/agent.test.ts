@@ -392,4 +392,11 @@ test("the card can be cached, and names both versions at the address that was as
     headers: { "if-none-match": etag },
   });
   expect(again.status).toBe(304);
+  const modified = response.headers.get("last-modified") ?? "";
+  const since = async (headers: Record<string, string>) =>
+    (await fetch(`${base}/.well-known/agent-card.json`, { headers })).status;
+  expect(await since({ "if-modified-since": modified })).toBe(304);
+  expect(await since({ "if-modified-since": "Thu, 01 Jan 1970 00:00:00 GMT" })).toBe(200);
+  expect(await since({ "if-modified-since": "yesterday" })).toBe(200);
+  expect(await since({ "if-modified-since": modified, "if-none-match": '"other"' })).toBe(200);
 });

@@ -1,5 +1,7 @@
-import { a2aAgent, a2aClient, a2aHandler, type StreamResponse } from "callwire/a2a";
+import { a2aAgent, a2aClient, a2aHandler, CardCache, type StreamResponse } from "callwire/a2a";
+import { webhooks } from "callwire/a2a/node";
 import { authenticate, bearer } from "callwire/security";
+import { FakeClock } from "callwire/testing";
 import { MemoryWorkStore } from "callwire/work";
 import { describe, expect, test } from "vitest";
 import { all, gate, says, serveAgent } from "./served-agent.ts";
@@ -147,6 +149,74 @@ describe("a client", () => {
   });
 });
 
+test("a card is kept as long as its agent allows, and for callers with the same headers", async () => {
+  const { base } = await serveAgent({ execute: () => "hi" });
+  const clock = new FakeClock();
+  const cards = new CardCache({ clock, maxCards: 2 });
+  const statuses: number[] = [];
+  const watched = async (url: string, init: RequestInit) => {
+    const response = await fetch(url, init);
+    statuses.push(response.status);
+    return response;
+  };
+  const open = (headers: Record<string, string> = {}) =>
+    a2aClient(base, { cards, headers, fetch: watched });
+  expect((await open()).card).toEqual((await open()).card);
+  expect(statuses).toEqual([200]);
+  await open({ "x-user": "ann" });
+  expect(statuses).toEqual([200, 200]);
+  await clock.advance(300_000);
+  await open();
+  await open();
+  expect(statuses).toEqual([200, 200, 304]);
+  // The third card takes the place of the oldest.
+  await open({ "x-user": "bob" });
+  await open();
+  await open({ "x-user": "ann" });
+  expect(statuses).toEqual([200, 200, 304, 200, 200]);
+});
+
+test("a card that must not be stored is read each time", async () => {
+  const { agent } = await serveAgent({ execute: () => "hi" });
+  const card = await agent.card("http://agents.test/a2a");
+  for (const rule of ["no-store, max-age=60", "no-cache, max-age=60", ""]) {
+    let reads = 0;
+    const fetch = async () => {
+      reads++;
+      return Response.json(card, { headers: { "cache-control": rule } });
+    };
+    const cards = new CardCache();
+    await a2aClient("http://agents.test", { cards, fetch });
+    await a2aClient("http://agents.test", { cards, fetch });
+    expect(reads).toBe(2);
+  }
+});
+
+test("webhooks of a task can be set, listed and deleted at agents of both versions", async () => {
+  const { base } = await serveAgent({
+    async *execute() {
+      yield { state: "input-required" };
+    },
+    push: webhooks({ allow: ["127.0.0.1"] }),
+  });
+  const oldCard = async (url: string, init: RequestInit) =>
+    url.endsWith(".json")
+      ? Response.json({ name: "Old", url: `${base}/a2a`, protocolVersion: "0.3.0" })
+      : fetch(url, init);
+  for (const options of [{}, { fetch: oldCard }]) {
+    const agent = await a2aClient(base, options);
+    const answer = await agent.send("go");
+    const taskId = "task" in answer ? answer.task.id : "";
+    const authentication = { scheme: "Bearer", credentials: "abc" };
+    const config = { taskId, url: "http://127.0.0.1:9/hook", token: "secret", authentication };
+    const made = await agent.createPushConfig(config);
+    expect(made).toMatchObject(config);
+    expect(await agent.listPushConfigs(taskId)).toEqual([made]);
+    await agent.deletePushConfig(taskId, made.id);
+    expect(await agent.listPushConfigs(taskId)).toEqual([]);
+  }
+});
+
 test("an agent runs on runtimes with fetch, with its card", async () => {
   const agent = a2aAgent({
     card: { name: "Parrot", description: "Repeats" },
@@ -195,6 +265,16 @@ describe("the store in memory", () => {
       execute,
     });
     const { error } = await ask("SendMessage", says("x".repeat(300)));
+    expect(error?.data).toMatchObject({ reason: "busy" });
+  });
+
+  test("counts what a message takes in memory, not how long it is", async () => {
+    const { ask } = await serveAgent({
+      store: new MemoryWorkStore({ maxBytes: 500_000 }),
+      execute,
+    });
+    const parts = [{ data: Array.from({ length: 10_000 }, () => ({})) }];
+    const { error } = await ask("SendMessage", says("", { parts }));
     expect(error?.data).toMatchObject({ reason: "busy" });
   });
 });

@@ -1,10 +1,11 @@
+import dns from "node:dns/promises";
 import { createServer, type IncomingHttpHeaders } from "node:http";
 import type { AddressInfo } from "node:net";
 import { createServer as createRpcServer, silentLog } from "callwire";
 import { webhookMount, webhooks } from "callwire/a2a/node";
 import { serveHttp } from "callwire/http/node";
 import { FakeClock } from "callwire/testing";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import type { StreamResponse } from "../../src/a2a/model.ts";
 import { PushSender, type Webhooks } from "../../src/a2a/push-sender.ts";
 import { gate, type Parsed, says, serveAgent } from "./served-agent.ts";
@@ -206,4 +207,30 @@ describe("our own webhook", () => {
     expect((await fetch(url)).status).toBe(405);
     expect(events).toHaveLength(4);
   });
+});
+
+test("names that take long to look up hold two threads at most, and end with their attempt", async () => {
+  const looks: ((found: { address: string; family: number }[]) => void)[] = [];
+  const lookup = vi
+    .spyOn(dns, "lookup")
+    .mockImplementation(
+      (() => new Promise((resolve) => looks.push(resolve))) as unknown as typeof dns.lookup,
+    );
+  onTestFinished(() => lookup.mockRestore());
+  const { refusal, post } = webhooks();
+  const held = [1, 2, 3].map((each) => refusal(`https://slow${each}.example/`));
+  expect(looks).toHaveLength(2);
+  const attempt = new AbortController();
+  const delivery = post("https://slow4.example/", {}, "{}", attempt.signal);
+  attempt.abort();
+  await expect(delivery).rejects.toThrow(/abort/i);
+  looks[0]?.([{ address: "93.184.216.34", family: 4 }]);
+  expect(await held[0]).toBeUndefined();
+  await vi.waitFor(() => expect(looks).toHaveLength(3));
+  // The names that wait are few, whoever sends them.
+  const many = Array.from({ length: 101 }, (_, i) => refusal(`https://many${i}.example/`));
+  expect(await many[100]).toBe("must have a public address");
+  lookup.mockRejectedValue(new Error("no such name"));
+  for (const look of looks) look([{ address: "10.0.0.1", family: 4 }]);
+  expect(await Promise.all(many)).toEqual(Array(101).fill("must have a public address"));
 });

@@ -1,5 +1,6 @@
 /** The task board of the examples, used in Chromium by two people at once, in each framework. */
-import type { Browser, Page } from "playwright-core";
+import { readFile } from "node:fs/promises";
+import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type Board, createBoard } from "../../examples/board/board.ts";
 import { mountExpress } from "../../examples/board/express.ts";
@@ -10,6 +11,7 @@ import { buildPage, type PageFile } from "../../examples/board/page.ts";
 import { build } from "../cli/process.ts";
 import { isFull } from "../full.ts";
 import { describeWith } from "../services.ts";
+import { add, login, task } from "./board-page.ts";
 import { launchChromium, openPage, type WatchedPage } from "./launch.ts";
 
 const mounts: Readonly<Record<string, Mount>> = {
@@ -24,20 +26,6 @@ function newBoard(): Board {
     passwords: { ann: "apple", bob: "banana" },
     audit: () => {},
   });
-}
-
-async function login(page: Page, name: string, password: string): Promise<void> {
-  await page.getByLabel("Name").fill(name);
-  await page.getByLabel("Password").fill(password);
-  await page.getByRole("button", { name: "Log in" }).click();
-}
-
-const task = (page: Page, title: string) => page.getByRole("listitem").filter({ hasText: title });
-
-async function add(page: Page, title: string): Promise<void> {
-  await page.getByLabel("New task").fill(title);
-  await page.getByRole("button", { name: "Add" }).click();
-  await task(page, title).waitFor();
 }
 
 describeWith(["playwright", "chromium", "board example"], "the task board", () => {
@@ -131,6 +119,47 @@ describeWith(["playwright", "chromium", "board example"], "the task board", () =
       refuse();
       await ann.locator("li:not(.done)").getByRole("alert").waitFor();
       expect(await box.isChecked()).toBe(false);
+    });
+  });
+
+  test("uploads a file with progress, and downloads it", { timeout: 120_000 }, async () => {
+    await use(mountExpress, async (ann, bob) => {
+      await add(ann, "Sort the photos");
+      const buffer = Buffer.alloc(1_000_000, "photo ");
+      const network = await ann.context().newCDPSession(ann);
+      const limit = (uploadThroughput: number) =>
+        network.send("Network.emulateNetworkConditions", {
+          offline: false,
+          latency: 0,
+          downloadThroughput: -1,
+          uploadThroughput,
+        });
+      const choose = () =>
+        ann
+          .getByLabel("File for Sort the photos")
+          .setInputFiles({ name: "sea.jpg", mimeType: "image/jpeg", buffer });
+      await network.send("Network.enable");
+
+      // Slow enough to be seen, and never finished: it is cancelled.
+      await limit(20_000);
+      await choose();
+      const bar = ann.locator("progress[aria-label='Upload for Sort the photos']");
+      await ann.waitForFunction(
+        (own) => (own as HTMLProgressElement).value > 0,
+        await bar.elementHandle(),
+      );
+      await ann.getByRole("button", { name: "Cancel" }).click();
+      await task(ann, "Sort the photos").getByRole("alert").getByText("cancelled").waitFor();
+
+      await limit(-1);
+      await choose();
+      await task(bob, "Sort the photos").getByRole("button", { name: "sea.jpg" }).waitFor();
+      const arriving = bob.waitForEvent("download");
+      await task(bob, "Sort the photos").getByRole("button", { name: "sea.jpg" }).click();
+      const download = await arriving;
+      expect(download.suggestedFilename()).toBe("sea.jpg");
+      expect(await readFile(await download.path())).toEqual(buffer);
+      expect([...ann.complaints, ...bob.complaints]).toEqual([]);
     });
   });
 

@@ -1,4 +1,7 @@
+import { createServer } from "callwire";
+import { htmlReference, openrpcDocument } from "callwire/openrpc";
 import { expect, test } from "vitest";
+import { methods as demo } from "../../examples/demo/methods.ts";
 import { isFull } from "../full.ts";
 import { describeWith } from "../services.ts";
 import { loadAxe } from "./axe.ts";
@@ -18,6 +21,14 @@ describeWith(["playwright", "chromium"], "the looks of the playground", () => {
       expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(width);
     }
     await call(page);
+  });
+
+  test("the reference of discover --html fits a phone", async () => {
+    const { methods } = createServer(demo);
+    const html = htmlReference(openrpcDocument(methods, { title: "Demo", version: "1.0.0" }));
+    await using page = await playground.browser.newPage({ viewport: { width: 375, height: 760 } });
+    await page.setContent(html);
+    expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(375);
   });
 
   test.each(isFull ? (["light", "dark"] as const) : (["dark"] as const))(

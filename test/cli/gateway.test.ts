@@ -95,7 +95,7 @@ describe("a config", () => {
   });
 
   test.each([
-    [{ rateLimit: "many" }, "--rate-limit must be a rate"],
+    [{ rateLimit: "many" }, ":1: rateLimit must be a rate"],
     [{ tls: { cert: "a.pem", key: "b.pem" } }, "a.pem"],
     [{ log: "loud" }, "log: "],
     [{ apiKeys: "missing.json" }, "missing.json"],
@@ -301,7 +301,7 @@ describe("a config", () => {
       "a secret that is not there",
       '{ "upstreams": { "a": { "url": "http://x",\n "headers": { "authorization": "Bearer $NO_SUCH_TOKEN" } } },\n "routes": [{ "method": "*", "to": "a" }] }',
       2,
-      'the upstream "a" needs the environment variable NO_SUCH_TOKEN',
+      "upstreams.a.headers.authorization needs the environment variable NO_SUCH_TOKEN",
     ],
     [
       "a balance that is none",
@@ -430,7 +430,7 @@ describe("a config", () => {
     );
     const { code, stderr } = await finish(["gateway", path, "--port", "0"]);
     expect(stderr).toMatch(
-      /same\.json:[34]: "(ask|who)" is offered by the upstreams "[ab]" and "[ab]"; /,
+      /same\.json:[34]: routes\.[01]: "(ask|who)" is offered by the upstreams "[ab]" and "[ab]"; /,
     );
     expect(code).toBe(2);
   });

@@ -1,7 +1,10 @@
+import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import type { Principal, Transport } from "callwire";
 import { type ApiKeyRecord, apiKeys } from "callwire/security/keys";
 import { httpSigner, signedRequests } from "callwire/security/signing";
-import { beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, onTestFinished, test } from "vitest";
 import { build, finish } from "./process.ts";
 
 beforeAll(build);
@@ -29,6 +32,24 @@ test("an API key and its record fit", async () => {
   const who = await apiKeys([record]).verify(headed({ "x-api-key": secret }));
   // A connection that was opened with it ends with it.
   expect(who).toEqual({ ...principal, expiresAt: Date.parse("2999-01-01") });
+});
+
+test("--store adds the record to a file, and prints nothing but the secret", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "callwire-keys-"));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  const file = join(folder, "keys.json");
+  const create = (id: string) => finish(["keys", "create", "--id", id, "--store", file]);
+  const [one, other] = [await create("one"), await create("other")];
+  const records = JSON.parse(await readFile(file, "utf8"));
+  for (const [id, { stdout }] of Object.entries({ one, other })) {
+    const who = await apiKeys(records).verify(headed({ "x-api-key": stdout.trimEnd() }));
+    expect(who).toMatchObject({ id });
+  }
+  await writeFile(file, '{ "id": "one" }');
+  expect((await create("third")).stderr).toBe(
+    `callwire: ${file}: must be a JSON array of records\n`,
+  );
+  expect(await readdir(folder)).toEqual(["keys.json"]);
 });
 
 test("shows the secret once, apart from what is stored", async () => {

@@ -35,9 +35,16 @@ const expected: Readonly<Record<string, readonly string[]>> = {
     "changed: created Water the plants",
     "done: true",
     "there is no task none",
+    "plants.txt: twice a week",
     "checked 1 of 1",
     "ann: 0 open, 1 done",
   ],
+  next: [
+    "created over HTTP: Water the plants",
+    "rendered on the server: true",
+    'from a route: [{"title":"Water the plants","done":false}]',
+  ],
+  vue: ["<p>2 + 3 = 5</p>", "for the page: 5"],
   "a2a-tck": [
     "Listening on http://127.0.0.1:0/a2a",
     "Found TCK agent",
@@ -138,10 +145,12 @@ const expected: Readonly<Record<string, readonly string[]>> = {
 /** What examples need beside npm install. */
 const needs: Readonly<Record<string, string>> = {
   board: "board example",
+  next: "next example",
   "nats-accounts": "nats-server",
   python: "python3",
   "scale-out": "nats-server",
   tracing: "tracing example",
+  vue: "vue example",
 };
 
 function quickstart(): string[] {
@@ -169,14 +178,14 @@ test("every example is run here, and the list of them is whole", async () => {
   const folders = readdirSync(join(root, "examples"), { withFileTypes: true })
     .filter((entry) => entry.isDirectory())
     .map(({ name }) => name)
-    // The methods of `callwire demo`, which test/seeds runs, and files that deploy.test.ts checks.
-    .filter((name) => name !== "demo" && name !== "deploy");
+    // The methods of `callwire demo`, which test/seeds runs, files that deploy.test.ts checks, and what test/runtimes runs.
+    .filter((name) => !["demo", "deploy", "runtimes"].includes(name));
   expect(list.split(" | ").sort()).toEqual(folders.sort());
   expect(Object.keys(expected).sort()).toEqual(folders.sort());
 });
 
-/** It kills and restarts workers under load, and takes as long as all others. */
-const isLong = (name: string): boolean => name === "scale-out";
+/** One kills and restarts workers under load, the other builds an application; each takes as long as all others. */
+const isLong = (name: string): boolean => name === "scale-out" || name === "next";
 
 test.for(Object.entries(expected).filter(([name]) => isFull || !isLong(name)))(
   "%s prints what it should",

@@ -136,7 +136,8 @@ const ends: readonly string[] = ["\n", "\r", "\r\n\r\n", "\n\n", "\r\r\n", " \r\
 export function requestBytes(random: Random): Buffer {
   const client = random.pick(clients);
   const count = random.oneIn(3) ? 1 + random.below(4) : 1;
-  const bytes = Buffer.concat(Array.from({ length: count }, () => oneRequest(random, client)));
+  const one = (): Buffer => messageBytes(random, "POST /rpc HTTP/1.1", lines, client);
+  const bytes = Buffer.concat(Array.from({ length: count }, one));
   return random.oneIn(4) ? mutated(random, bytes) : bytes;
 }
 
@@ -150,7 +151,13 @@ export function inPieces(random: Random, bytes: Buffer): Buffer[] {
   return pieces.filter(({ length }) => length > 0);
 }
 
-function oneRequest(random: Random, client: readonly string[]): Buffer {
+/** A message with these headers, and now and then others or another first line. */
+export function messageBytes(
+  random: Random,
+  usual: string,
+  others: readonly string[],
+  client: readonly string[],
+): Buffer {
   const body = bodyBytes(random);
   const wrong = random.oneIn(8) ? random.below(5) - 2 : 0;
   const head = [...client];
@@ -159,7 +166,7 @@ function oneRequest(random: Random, client: readonly string[]): Buffer {
   if (random.oneIn(3)) head.splice(random.below(head.length + 1), 0, random.pick(headers));
   if (random.oneIn(12)) head.splice(random.below(head.length), 1);
   if (random.oneIn(12)) head.push(random.pick(head));
-  const line = random.oneIn(8) ? random.pick(lines) : "POST /rpc HTTP/1.1";
+  const line = random.oneIn(8) ? random.pick(others) : usual;
   const end = (): string => (random.oneIn(60) ? random.pick(ends) : "\r\n");
   const text = [line, ...head].map((each) => each + end()).join("") + end();
   return Buffer.concat([Buffer.from(text, "latin1"), body]);
@@ -171,7 +178,7 @@ function bodyBytes(random: Random): Buffer {
   return body;
 }
 
-function mutated(random: Random, bytes: Buffer): Buffer {
+export function mutated(random: Random, bytes: Buffer): Buffer {
   let result = bytes;
   for (let i = 1 + random.below(3); i > 0; i--) {
     const at = random.below(result.length + 1);

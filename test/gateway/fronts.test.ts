@@ -16,7 +16,7 @@ import { tcpBackend } from "./tcp-backend.ts";
 
 /** A wire in front of a gateway is the same as in front of a server, where garbage and transcripts are tried. */
 const extent: Extent = { transcripts: false, faults: false };
-const traits = { hops: 2, ...(isFull ? undefined : { inFlight: 200 }) };
+const traits = { hops: 2, beside: false, ...(isFull ? undefined : { inFlight: 200 }) };
 
 function describeFront(name: string, front: Front, more = extent): void {
   const start: Wire["start"] = (fixture) => serveChain(front, fixture, tcpBackend);

@@ -323,6 +323,25 @@ describe("failures", () => {
     expect(await tries()).toBe(0);
   });
 
+  test("a gateway stays ready without an upstream, unless that is required", async () => {
+    const behind = await Behind.start({ who: () => "here" });
+    const away = await Behind.start({});
+    await away.stop();
+    const upstreams = (required: boolean) => ({
+      all: { targets: { one: () => behind.link() } },
+      away: { targets: { one: () => away.link() }, required },
+    });
+    const both = [...routes, { method: "away/*", to: "away" }];
+    for (const required of [false, true]) {
+      const gateway = await start({ upstreams: upstreams(required), routes: both });
+      expect(gateway.readiness()).toEqual({
+        ok: !required,
+        upstreams: { all: "ok", away: "no target answers" },
+      });
+      expect(await clientOf(gateway).call("who")).toBe("here");
+    }
+  });
+
   test("a target that failed too often does not keep its gateway unready for ever", async () => {
     const clock = new FakeClock();
     const behind = await Behind.start({ who: () => "here" });

@@ -12,11 +12,29 @@ import {
   NodeTracerProvider,
   SimpleSpanProcessor,
 } from "@opentelemetry/sdk-trace-node";
-import { silentLog } from "callwire";
-import { type McpServer, mcpGateway, mcpServer, prompt, resource, tool } from "callwire/mcp";
-import { type McpClient, mcpClient, mcpMemoryLink } from "callwire/mcp/client";
+import { createServer, silentLog } from "callwire";
+import { type Channel, memoryChannels } from "callwire/connection";
+import { serveHttp } from "callwire/http/node";
+import {
+  type McpServer,
+  mcpGateway,
+  mcpMounts,
+  mcpServer,
+  prompt,
+  resource,
+  serveMcpChannel,
+  tool,
+} from "callwire/mcp";
+import {
+  type McpClient,
+  mcpChannelLink,
+  mcpClient,
+  mcpHttpLink,
+  mcpMemoryLink,
+} from "callwire/mcp/client";
 import { metering, tracing } from "callwire/observability/otel";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { FakeClock } from "callwire/testing";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { describeWith } from "../services.ts";
 import { OtlpReceiver, type ReceivedSpan } from "./otlp-receiver.ts";
 
@@ -198,5 +216,98 @@ describeWith(["npm peers"], "OpenTelemetry for MCP", () => {
       );
     }
     await meterProvider.shutdown();
+  });
+
+  describe("the duration of a session", () => {
+    const clock = new FakeClock();
+    let meter: MeterProvider;
+    let memory: InMemoryMetricExporter;
+    let options: ReturnType<typeof observed>;
+
+    function observed() {
+      return { ...info, clock, use: [metering({ meterProvider: meter })] };
+    }
+
+    beforeEach(() => {
+      memory = new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE);
+      const exportIntervalMillis = 2 ** 31 - 1;
+      meter = new MeterProvider({
+        readers: [new PeriodicExportingMetricReader({ exporter: memory, exportIntervalMillis })],
+      });
+      options = observed();
+    });
+
+    afterEach(() => meter.shutdown());
+
+    /** How long sessions lasted, and what is known of them. */
+    async function sessions(side: "server" | "client") {
+      await meter.forceFlush();
+      const found = memory
+        .getMetrics()
+        .at(-1)
+        ?.scopeMetrics.flatMap(({ metrics }) => metrics)
+        .find(({ descriptor }) => descriptor.name === `mcp.${side}.session.duration`);
+      return (found?.dataPoints ?? []).map(({ attributes, value }) => [
+        (value as { sum?: number }).sum,
+        attributes,
+      ]);
+    }
+
+    test("is that of the connection", async () => {
+      const server = mcpServer({}, options);
+      const client = mcpClient(mcpMemoryLink(server), { ...options, era: "legacy" });
+      await client.connect();
+      clock.advance(2_500);
+      expect([await sessions("server"), await sessions("client")]).toEqual([[], []]);
+      await client.close();
+      await server.close();
+      const expected = [[2.5, { "mcp.protocol.version": "2025-11-25" }]];
+      expect([await sessions("server"), await sessions("client")]).toEqual([expected, expected]);
+    });
+
+    test("is that of the HTTP session, which the client ends", async () => {
+      const mounts = mcpMounts(mcpServer({}, options));
+      await using http = await serveHttp(createServer({}), { port: 0, mounts });
+      const url = new URL("/mcp", http.url).href;
+      const client = mcpClient(mcpHttpLink(url), { ...options, era: "legacy" });
+      await client.connect();
+      clock.advance(1_500);
+      await client.close();
+      const attributes = {
+        "mcp.protocol.version": "2025-11-25",
+        "network.transport": "tcp",
+        "network.protocol.name": "http",
+      };
+      const expected = [[1.5, attributes]];
+      expect([await sessions("server"), await sessions("client")]).toEqual([expected, expected]);
+    });
+
+    test("says that a client lost its session", async () => {
+      let channel: Channel | undefined;
+      const server = mcpServer({}, options);
+      const open = (): Channel => {
+        const [near, far] = memoryChannels();
+        serveMcpChannel(server, far);
+        channel = far;
+        return near;
+      };
+      await using client = mcpClient(mcpChannelLink(open), { ...options, era: "legacy" });
+      await client.connect();
+      clock.advance(1_000);
+      channel?.close();
+      await client.tools().all();
+      expect(await sessions("client")).toEqual([
+        [1, { "mcp.protocol.version": "2025-11-25", "error.type": "CONNECTION_LOST" }],
+      ]);
+    });
+
+    test("is not reported for 2026-07-28, which has no sessions", async () => {
+      const server = mcpServer({}, options);
+      const client = mcpClient(mcpMemoryLink(server), options);
+      await client.connect();
+      await client.close();
+      await server.close();
+      expect([await sessions("server"), await sessions("client")]).toEqual([[], []]);
+    });
   });
 });

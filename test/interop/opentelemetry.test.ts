@@ -1,3 +1,6 @@
+import { spawnSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
 import {
   context,
   metrics as otelMetrics,
@@ -17,12 +20,24 @@ import {
 import {
   AlwaysOffSampler,
   BasicTracerProvider,
+  BatchSpanProcessor,
   InMemorySpanExporter,
   NodeTracerProvider,
   type ReadableSpan,
   SimpleSpanProcessor,
 } from "@opentelemetry/sdk-trace-node";
-import { createClient, createServer, method, RpcError, silentLog, stream } from "callwire";
+import {
+  batching,
+  createClient,
+  createServer,
+  directLink,
+  type Link,
+  type Middleware,
+  method,
+  RpcError,
+  silentLog,
+  stream,
+} from "callwire";
 import { createGateway } from "callwire/gateway";
 import { httpLink } from "callwire/http";
 import { serveHttp } from "callwire/http/node";
@@ -30,8 +45,11 @@ import { mcpServer } from "callwire/mcp";
 import { natsLink, serveNats } from "callwire/nats";
 import { createMetrics, logging } from "callwire/observability";
 import { metering, type TracingOptions, tracing } from "callwire/observability/otel";
+import { sseLink } from "callwire/sse";
+import { tcpLink, unixLink } from "callwire/tcp";
 import { connectWebSocket, webSocketLink } from "callwire/ws";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { root } from "../entries.ts";
 import { RecordingLog, requestText } from "../server/asking.ts";
 import { describeWith } from "../services.ts";
 import { Engine } from "../transports/nats/engine.ts";
@@ -224,6 +242,39 @@ describeWith(["npm peers", "nats-server"], "OpenTelemetry", () => {
       expect(eventsOf(SpanKind.CLIENT)).toEqual([1, 2, 3].map((id) => event("RECEIVED", id)));
     });
 
+    test.each([
+      ["https://api.example/rpc", "api.example", 443, httpLink],
+      ["http://[::1]:8080/rpc", "::1", 8080, httpLink],
+      ["http://api.example:81/rpc", "api.example", 81, sseLink],
+      ["wss://api.example/ws", "api.example", 443, webSocketLink],
+      ["tcp://[::1]:9000", "::1", 9000, tcpLink],
+      ["/run/rpc.sock", "/run/rpc.sock", undefined, unixLink],
+    ])("of clients name the server: %s", async (url, address, port, link: (to: string) => Link) => {
+      const wire = link(url);
+      await wire.close();
+      for (const each of [wire, batching(wire)]) {
+        const use = [tracing({ tracerProvider })];
+        await createClient(each, { use })
+          .call("add")
+          .catch(() => {});
+        const { attributes } = named("add", SpanKind.CLIENT);
+        expect(attributes["server.address"]).toBe(address);
+        expect(attributes["server.port"]).toBe(port);
+        exporter.reset();
+      }
+    });
+
+    test("of clients have only the names of a list, if one is given", async () => {
+      const use = [tracing({ tracerProvider, methods: ["add"] })];
+      const client = createClient(directLink(createServer(methods)), { use });
+      await client.call("add", [1, 2]);
+      await client.call("later", ["x"]);
+      expect(spans().map(({ name, attributes }) => [name, attributes["rpc.method"]])).toEqual([
+        ["add", "add"],
+        ["jsonrpc", "_OTHER"],
+      ]);
+    });
+
     test("a call that never left is a failed span", async () => {
       const client = createClient(httpLink("http://127.0.0.1:1/"), {
         use: [tracing({ tracerProvider })],
@@ -255,6 +306,7 @@ describeWith(["npm peers", "nats-server"], "OpenTelemetry", () => {
       expect(span.spanContext().traceState?.get("vendor")).toBe("1");
       expect(span.attributes).toMatchObject({
         "network.peer.address": "127.0.0.1",
+        "network.peer.port": expect.any(Number),
       });
     });
 
@@ -392,6 +444,42 @@ describeWith(["npm peers", "nats-server"], "OpenTelemetry", () => {
       if (isTraced) expect(parentOf(last)).toBe(first.spanContext().spanId);
     });
 
+    test("through a gateway with a client span for each attempt to send a call on", async () => {
+      const use = [tracing({ tracerProvider })];
+      const metrics = createMetrics();
+      const server = traced();
+      const behind = await serveHttp(server, { port: 0 });
+      const targets = {
+        there: () => httpLink(behind.url),
+        // The first call goes here.
+        away: () => httpLink("http://127.0.0.1:1/"),
+      };
+      const gateway = await createGateway(
+        {
+          upstreams: { sums: { targets, healthCheck: false } },
+          routes: [{ method: "sums/*", to: "sums", rename: "*" }],
+        },
+        { use, useUpstream: [...use, metrics.middleware], discover: false, log: silentLog },
+      );
+      await gateway.receive(requestText("sums/add", [1, 2]));
+      await gateway.close();
+      await server.close();
+      const hop = named("sums/add", SpanKind.SERVER);
+      const sent = spans().filter(({ kind }) => kind === SpanKind.CLIENT);
+      expect(sent.map(({ name, attributes }) => [name, attributes["error.type"]])).toEqual([
+        ["add", "CONNECTION_FAILED"],
+        ["add", undefined],
+      ]);
+      for (const span of sent) expect(parentOf(span)).toBe(hop.spanContext().spanId);
+      expect(sent[1]?.attributes).toMatchObject({
+        "server.address": "127.0.0.1",
+        "server.port": Number(new URL(behind.url).port),
+      });
+      expect(parentOf(named("add", SpanKind.SERVER))).toBe(sent[1]?.spanContext().spanId);
+      const counted = metrics.families().find(({ name }) => name === "callwire_client_calls");
+      expect(counted?.series).toMatchObject([{ value: 2 }]);
+    });
+
     test("what a middleware behind it passes on names this span as its parent", () => {
       let passed: string | undefined;
       const server = createServer(methods, {
@@ -467,6 +555,122 @@ describeWith(["npm peers", "nats-server"], "OpenTelemetry", () => {
     expect(answered?.attributes).toMatchObject({
       "rpc.system.name": "jsonrpc",
       "rpc.status_code": "1001",
+    });
+  });
+
+  describe("set up before an SDK is registered", () => {
+    /** A second copy of the API, as npm installs it if two packages need different versions. */
+    function otherApi(): typeof import("@opentelemetry/api") {
+      const require = createRequire(import.meta.url);
+      const main = require.resolve("@opentelemetry/api");
+      const folder = main.slice(0, main.indexOf("build"));
+      for (const file of Object.keys(require.cache))
+        if (file.startsWith(folder)) delete require.cache[file];
+      return require(main);
+    }
+
+    const calling = (use: readonly Middleware[]) => {
+      const server = createServer(methods, { use });
+      return () => server.receive(requestText("add", [1, 2]));
+    };
+
+    beforeEach(() => trace.disable());
+
+    test("tracing records calls after that", () => {
+      const call = calling([tracing()]);
+      void call();
+      trace.setGlobalTracerProvider(tracerProvider);
+      void call();
+      expect(spans()).toHaveLength(1);
+    });
+
+    test("tracing records calls, also if the SDK has a copy of the API of its own", () => {
+      const call = calling([tracing()]);
+      void call();
+      otherApi().trace.setGlobalTracerProvider(tracerProvider);
+      void call();
+      expect(spans()).toHaveLength(1);
+    });
+
+    test("metering records calls after that", async () => {
+      const memory = new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE);
+      const reader = new PeriodicExportingMetricReader({
+        exporter: memory,
+        exportIntervalMillis: 1e9,
+      });
+      const call = calling([metering()]);
+      void call();
+      const provider = new MeterProvider({ readers: [reader] });
+      otelMetrics.setGlobalMeterProvider(provider);
+      void call();
+      await reader.forceFlush();
+      await provider.shutdown();
+      const points = new Map(
+        memory
+          .getMetrics()
+          .flatMap(({ scopeMetrics }) => scopeMetrics)
+          .flatMap((scope) => scope.metrics)
+          .map(({ descriptor, dataPoints }) => [descriptor.name, dataPoints[0]?.value]),
+      );
+      expect(points.get("rpc.server.call.duration")).toMatchObject({ count: 1 });
+      expect(points.get("callwire.calls")).toBe(2);
+    });
+  });
+
+  describe("the variables of the docs", () => {
+    const page = readFileSync(`${root}docs/observability.md`, "utf8");
+    const keys = { LANGFUSE_PUBLIC_KEY: "pk-lf-1", LANGFUSE_SECRET_KEY: "sk-lf-2" };
+
+    /** Sends a span with what a shell makes of a block, but to this receiver. */
+    async function sentBy(block: number, receiver: OtlpReceiver): Promise<string> {
+      const blocks = page.split("### Jaeger and LangFuse")[1]?.match(/```sh\n[^`]*```/g) ?? [];
+      const commands = blocks[block]?.replaceAll("```", "").replace(/^sh\n/, "");
+      const { stdout } = spawnSync("sh", ["-c", `${commands}\nenv`], {
+        encoding: "utf8",
+        env: { PATH: process.env.PATH, ...keys },
+      });
+      const set = new Map(
+        stdout
+          .split("\n")
+          .filter((line) => line.startsWith("OTEL_"))
+          .map((line) => [line.slice(0, line.indexOf("=")), line.slice(line.indexOf("=") + 1)]),
+      );
+      const endpoint = set.get("OTEL_EXPORTER_OTLP_ENDPOINT") ?? "";
+      const { origin } = new URL(await receiver.listen());
+      vi.stubEnv("OTEL_EXPORTER_OTLP_ENDPOINT", endpoint.replace(new URL(endpoint).origin, origin));
+      vi.stubEnv("OTEL_EXPORTER_OTLP_HEADERS", set.get("OTEL_EXPORTER_OTLP_HEADERS"));
+      const provider = new BasicTracerProvider({
+        spanProcessors: [new BatchSpanProcessor(new JsonExporter())],
+      });
+      const server = createServer(methods, { use: [tracing({ tracerProvider: provider })] });
+      void server.receive(requestText("add", [1, 2]));
+      await provider.shutdown();
+      expect(receiver.spans).toMatchObject([{ name: "add", kind: 2 }]);
+      return endpoint;
+    }
+
+    afterEach(() => {
+      vi.unstubAllEnvs();
+    });
+
+    test("send traces to Jaeger", async () => {
+      await using receiver = new OtlpReceiver();
+      expect(await sentBy(0, receiver)).toBe("http://localhost:4318");
+      expect(receiver.requests).toMatchObject([{ url: "/v1/traces" }]);
+    });
+
+    test("send traces to LangFuse, with its credentials and version", async () => {
+      await using receiver = new OtlpReceiver();
+      expect(await sentBy(1, receiver)).toBe("https://cloud.langfuse.com/api/public/otel");
+      expect(receiver.requests).toMatchObject([
+        {
+          url: "/api/public/otel/v1/traces",
+          headers: {
+            authorization: `Basic ${btoa(Object.values(keys).join(":"))}`,
+            "x-langfuse-ingestion-version": "4",
+          },
+        },
+      ]);
     });
   });
 

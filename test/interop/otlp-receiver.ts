@@ -1,6 +1,6 @@
 /** A small receiver of OTLP over HTTP, in protobuf and in JSON, as Jaeger and LangFuse are. */
 import { once } from "node:events";
-import { createServer, type Server } from "node:http";
+import { createServer, type IncomingHttpHeaders, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 
 export interface ReceivedSpan {
@@ -16,6 +16,8 @@ export interface ReceivedSpan {
 export class OtlpReceiver implements AsyncDisposable {
   readonly spans: ReceivedSpan[] = [];
   readonly contentTypes = new Set<string>();
+  /** The requests, without their bodies. */
+  readonly requests: { readonly url: string; readonly headers: IncomingHttpHeaders }[] = [];
   readonly #server: Server;
 
   constructor() {
@@ -25,6 +27,7 @@ export class OtlpReceiver implements AsyncDisposable {
       const body = Buffer.concat(chunks);
       const type = request.headers["content-type"] ?? "";
       this.contentTypes.add(type);
+      this.requests.push({ url: request.url ?? "", headers: request.headers });
       const isJson = type.includes("json");
       this.spans.push(...(isJson ? fromJson(JSON.parse(body.toString())) : fromProtobuf(body)));
       response.setHeader("content-type", type).end(isJson ? "{}" : "");

@@ -335,6 +335,19 @@ test("the version of the package and what the process uses are metrics", async (
   const { body: text } = metrics.text();
   expect(text).toContain(`callwire_build_info{version="${version}"} 1`);
   for (const name of ["process_cpu_seconds_total", "process_resident_memory_bytes"]) {
-    expect(text).toMatch(new RegExp(`^${name} [1-9.]`, "m"));
+    const [, value] = new RegExp(`^${name} (.+)$`, "m").exec(text) ?? [];
+    expect(Number(value)).toBeGreaterThan(0);
   }
+});
+
+test("durations have the buckets of the conventions, so that percentiles are as close as others'", async () => {
+  const metrics = createMetrics();
+  const server = createServer({ ping: () => 1 }, { use: [metrics.middleware] });
+  await server.receive('{"jsonrpc":"2.0","method":"ping","id":1}');
+  const bounds = Array.from(
+    metrics.text().body.matchAll(/^callwire_call_duration_seconds_bucket\{.*le="([\d.]+)"/gm),
+    ([, bound]) => Number(bound),
+  );
+  const standard = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10];
+  expect(bounds.filter((bound) => bound >= 0.005)).toEqual(standard);
 });

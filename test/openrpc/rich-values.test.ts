@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { method, stream } from "callwire";
+import { byteStream, method, stream } from "callwire";
 import { openrpcDocument, pythonClient, typescriptClient } from "callwire/openrpc";
 import { beforeAll, describe, expect, test } from "vitest";
 import * as z from "zod";
@@ -22,6 +22,12 @@ const methods = {
   days: stream({ params: z.object({ from: z.date() }), item: z.date() }, function* ({ from }) {
     for (let day = 0; day < 2; day++) yield new Date(from.getTime() + day * 86_400_000);
   }),
+  measure: method(
+    { params: z.object({ photo: z.file().max(1000).mime("image/jpeg").optional() }) },
+    async ({ photo }) => (await photo?.bytes())?.length,
+  ),
+  backup: method({ result: byteStream() }, () => new Blob(["all"]).stream()),
+  thumbnail: method({ result: z.instanceof(Blob) }, () => new Blob(["small"])),
 };
 
 const date = { type: "string", format: "date-time", "x-callwire-type": "date" };
@@ -51,6 +57,23 @@ test("a document has the JSON form of rich values, and their types", () => {
   });
 });
 
+test("a document describes files and streams by what stands for them in JSON", () => {
+  const [measure, backup, thumbnail] = openrpcDocument(methods).methods.slice(3);
+  const data = { type: "string", contentEncoding: "base64" };
+  expect(measure?.params[0]).toMatchObject({
+    schema: {
+      type: "object",
+      properties: { data, part: { type: "integer" }, name: { type: "string" } },
+      required: ["size"],
+      "x-callwire-type": "file",
+    },
+  });
+  expect(JSON.stringify(measure)).not.toContain("binary");
+  const stream = { type: "object", properties: { data }, "x-callwire-type": "stream" };
+  expect(backup?.result?.schema).toMatchObject(stream);
+  expect(thumbnail?.result?.schema).toMatchObject({ "x-callwire-type": "blob" });
+});
+
 test("clients of documents without rich values know nothing of them", () => {
   const plain = openrpcDocument({ echo: (value: unknown) => value });
   expect(typescriptClient(plain)).not.toContain("rich");
@@ -77,11 +100,18 @@ describe("a client in TypeScript", () => {
       const later: Date = await api.later(at, 5n);
       const days: Date[] = [];
       for await (const day of api.days({ from: at })) days.push(day);
+      const photo = new File(["sea"], "sea.jpg", { type: "image/jpeg" });
+      const length = await api.measure({ photo });
+      const backup: ReadableStream<Uint8Array> = await api.backup();
+      const small: Blob = await api.thumbnail();
+      console.log(length, await new Response(backup).text(), await small.text());
       console.log(JSON.stringify([entry.at.getTime(), String(size), [...tags], entry.prices.get("a"), [...entry.bytes], later, days.length]));
     `,
     );
     expect(await place.compile("client.ts", "main.ts")).toBe("");
-    expect(JSON.parse(await place.node("out/main.js"))).toEqual([
+    const [bytes, rest = ""] = (await place.node("out/main.js")).split("\n");
+    expect(bytes).toBe("3 all small");
+    expect(JSON.parse(rest)).toEqual([
       0,
       "5",
       ["x"],
@@ -116,6 +146,12 @@ try:
     client.call("later", ["x", 1])
 except RpcError as error:
     code = error.code
+backup, small = client.api.backup(), client.api.thumbnail()
+try:
+    client.api.measure(b"sea")
+except RpcError as error:
+    refused = error.code
+assert (backup, small, refused) == (b"all", b"small", -32602), (backup, small, refused)
 print(json.dumps([
     entry["at"] == at, entry["size"], entry["tags"], entry["prices"][0][1] == at, list(entry["bytes"]),
     (later - at).total_seconds(), [(day - at).days for day in days], code,

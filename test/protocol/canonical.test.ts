@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { canonicalBatch, canonicalMessage } from "../../src/protocol/canonical.ts";
 import { duplicateMember } from "../../src/protocol/duplicate-members.ts";
-import { parsePayload, unparsable } from "../../src/protocol/parse.ts";
+import { parsePayload, unparsable } from "../../src/protocol/payload.ts";
 import { isFull } from "../full.ts";
 import { nearBatch, nearMessage } from "./near-canonical.ts";
 
@@ -140,6 +140,44 @@ test("a batch of requests in the usual form is read the short way", () => {
   );
 });
 
+/** As Python's `json.dumps` writes it. */
+function spaced(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(spaced).join(", ")}]`;
+  if (typeof value !== "object" || value === null) return JSON.stringify(value);
+  const members = Object.entries(value).map(
+    ([key, each]) => `${JSON.stringify(key)}: ${spaced(each)}`,
+  );
+  return `{${members.join(", ")}}`;
+}
+
+test("requests with spaces as Python writes them are read the short way", () => {
+  fc.assert(
+    fc.property(request, request, (one, other) => {
+      expectSame(canonicalMessage(spaced(one)), spaced(one));
+      const text = spaced([one, other]);
+      if (text.length <= 512) expectSame(canonicalBatch(text, 100), text);
+    }),
+    { numRuns: isFull ? 2_000 : 500 },
+  );
+});
+
+test("params that look like the rest of a batch are what JSON.parse makes of them", () => {
+  const parts = [
+    '{"a":1}',
+    '"},{\\"jsonrpc\\""',
+    '{"jsonrpc":"2.0","method":"a"}',
+    '["],"]',
+    '{"id":7}',
+  ];
+  const ends = [',"id":7}', "}", ',"id":"a"}', ',"id":7,"types":{}}', ',"timeoutMs":5,"id":7}'];
+  const value = fc.array(fc.oneof(fc.constantFrom(...parts), fc.json()), { maxLength: 4 });
+  const entry = fc
+    .tuple(value, fc.constantFrom(...ends))
+    .map(([values, end]) => `{"jsonrpc":"2.0","method":"m","params":[${values.join(",")}]${end}`);
+  const texts = fc.array(entry, { minLength: 1, maxLength: 4 }).map((all) => `[${all.join(",")}]`);
+  expect(shareRead(texts, (text) => canonicalBatch(text, 100))).toBeGreaterThan(0.1);
+});
+
 test("an empty batch is left to JSON.parse", () => {
   expect(canonicalBatch("[]", 100)).toBeUndefined();
 });
@@ -172,8 +210,10 @@ test.each([
   '{"a":null}',
   "{}",
 ])("params %s are what JSON.parse makes of them", (params) => {
-  const text = `{"jsonrpc":"2.0","method":"m","params":${params},"id":1}`;
-  const read = canonicalMessage(text);
-  if (read !== undefined) expectSame(read, text);
-  expect(canonicalBatch(`[${text}]`, 1)).toEqual(read === undefined ? undefined : [read]);
+  const compact = `{"jsonrpc":"2.0","method":"m","params":${params},"id":1}`;
+  for (const text of [compact, compact.replaceAll(/[:,]/g, "$& ")]) {
+    const read = canonicalMessage(text);
+    if (read !== undefined) expectSame(read, text);
+    expect(canonicalBatch(`[${text}]`, 1)).toEqual(read === undefined ? undefined : [read]);
+  }
 });

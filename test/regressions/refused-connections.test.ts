@@ -105,6 +105,7 @@ describe("reconnecting after the server refused the credential", () => {
     );
     await expect(client.call("echo", ["hi"])).rejects.toMatchObject(unauthenticated);
     await lost.promise;
+    expect(client.state).toBe("idle");
     // A call is the proof: it makes the second connection, and no other was made before.
     await expect(client.call("echo", ["hi"])).rejects.toMatchObject(unauthenticated);
     expect(opened).toBe(2);

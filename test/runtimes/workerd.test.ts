@@ -1,65 +1,28 @@
-import { type ChildProcess, spawn } from "node:child_process";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import type { Readable } from "node:stream";
 import { type Client, createClient, type Link } from "callwire";
 import { httpLink } from "callwire/http";
 import { mcpClient, mcpHttpLink } from "callwire/mcp/client";
 import { connectWebSocket, webSocketLink } from "callwire/ws";
-import { build } from "esbuild";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { build as buildPackage } from "../cli/process.ts";
-import { root } from "../entries.ts";
-import { describeWith, pathOf } from "../services.ts";
+import { describeWith } from "../services.ts";
 import type { portableServer } from "./portable-methods.mjs";
+import { type StartedWorker, startWorker } from "./workerd.ts";
 
 // The built package in Cloudflare's runtime, which has neither Node's modules nor a lasting process.
 
 type Methods = ReturnType<typeof portableServer>["api"];
 
-const config = `
-using Workerd = import "/workerd/workerd.capnp";
-const config :Workerd.Config = (
-  services = [(name = "main", worker = .worker)],
-  sockets = [(name = "http", address = "127.0.0.1:0", http = (), service = "main")]
-);
-const worker :Workerd.Worker = (
-  modules = [(name = "worker.js", esModule = embed "worker.js")],
-  compatibilityDate = "2026-10-01"
-);
-`;
-
 describeWith(["workerd"], "a Worker", () => {
-  let folder: string;
-  let child: ChildProcess;
+  let worker: StartedWorker;
   let url: string;
 
   beforeAll(async () => {
     await buildPackage();
-    folder = await mkdtemp(join(tmpdir(), "callwire-workerd-"));
-    await build({
-      absWorkingDir: root,
-      entryPoints: ["test/runtimes/workerd-worker.mjs"],
-      outfile: join(folder, "worker.js"),
-      bundle: true,
-      format: "esm",
-      conditions: ["workerd"],
-      // The paths of tsconfig.json lead to the sources; what users get is dist/.
-      tsconfigRaw: {},
-    });
-    await writeFile(join(folder, "config.capnp"), config);
-    child = spawn(pathOf("workerd"), ["serve", "config.capnp", "--control-fd=3"], {
-      cwd: folder,
-      stdio: ["ignore", "ignore", "inherit", "pipe"],
-    });
-    url = `http://127.0.0.1:${await portOf(child)}/rpc`;
+    worker = await startWorker("test/runtimes/workerd-worker.mjs");
+    ({ url } = worker);
   });
 
-  afterAll(async () => {
-    child?.kill();
-    if (folder !== undefined) await rm(folder, { recursive: true, force: true });
-  });
+  afterAll(() => worker?.stop());
 
   test("answers calls, batches and notifications over HTTP", async () => {
     await using client = createClient<Methods>(httpLink(url));
@@ -136,17 +99,4 @@ async function streams(client: Client<Methods>): Promise<void> {
   const seen: unknown[] = [];
   const done = await client.call("work", [], { onProgress: (value) => seen.push(value) });
   expect([done, seen]).toEqual(["done", [1, 2]]);
-}
-
-/** The port that workerd took, which it tells as a line of JSON. */
-async function portOf(child: ChildProcess): Promise<number> {
-  let told = "";
-  for await (const chunk of child.stdio[3] as Readable) {
-    told += chunk;
-    for (const line of told.split("\n").slice(0, -1)) {
-      const { event, port } = JSON.parse(line);
-      if (event === "listen") return port;
-    }
-  }
-  throw new Error("workerd did not start");
 }

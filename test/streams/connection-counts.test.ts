@@ -1,4 +1,6 @@
 import { EventEmitter } from "node:events";
+import { type Log, silentLog } from "callwire";
+import { FakeClock } from "callwire/testing";
 import { expect, test } from "vitest";
 import { ConnectionCounts } from "../../src/streams/connection-counts.ts";
 
@@ -11,8 +13,14 @@ class FakeSocket extends EventEmitter {
   }
 }
 
-function taker(limits: ConstructorParameters<typeof ConnectionCounts>[0]) {
-  const counts = new ConnectionCounts(limits);
+type Limits = ConstructorParameters<typeof ConnectionCounts>[0];
+
+function countsWith(limits: Limits, log = silentLog, clock = new FakeClock()): ConnectionCounts {
+  return new ConnectionCounts(limits, log, clock);
+}
+
+function taker(limits: Limits) {
+  const counts = countsWith(limits);
   return (address: string | undefined): FakeSocket | undefined => {
     const socket = new FakeSocket(address);
     return counts.take(socket) ? socket : undefined;
@@ -31,7 +39,7 @@ test("one address cannot take all connections", () => {
 });
 
 test("a refused connection is not counted, and its end frees no place", () => {
-  const counts = new ConnectionCounts({ maxConnections: 1 });
+  const counts = countsWith({ maxConnections: 1 });
   counts.take(new FakeSocket("10.0.0.1"));
   const refused = new FakeSocket("10.0.0.2");
   expect(counts.take(refused)).toBe(false);
@@ -64,8 +72,24 @@ test("an address may have half of the connections by default, and small limits a
 });
 
 test("limits that are not numbers of at least 1 are refused", () => {
-  expect(() => new ConnectionCounts({ maxConnections: 0 })).toThrow("maxConnections");
-  expect(() => new ConnectionCounts({ maxConnectionsPerAddress: Number.NaN })).toThrow(
+  expect(() => countsWith({ maxConnections: 0 })).toThrow("maxConnections");
+  expect(() => countsWith({ maxConnectionsPerAddress: Number.NaN })).toThrow(
     "maxConnectionsPerAddress",
   );
+});
+
+test("a crowd is logged once a minute, with how many were dropped in between", () => {
+  const lines: object[] = [];
+  const log: Log = { ...silentLog, warn: (fields, message) => lines.push({ ...fields, message }) };
+  const clock = new FakeClock();
+  const counts = countsWith({ maxConnections: 1 }, log, clock);
+  const message = "too many connections; dropped one";
+  for (let i = 0; i < 1_000; i++) counts.take(new FakeSocket("10.0.0.1"));
+  expect(lines).toEqual([{ message, unlogged: 0 }]);
+  clock.advance(60_000);
+  counts.take(new FakeSocket("10.0.0.1"));
+  expect(lines).toEqual([
+    { message, unlogged: 0 },
+    { message, unlogged: 998 },
+  ]);
 });

@@ -97,6 +97,33 @@ describe("queries", () => {
     expect(await queries.fetchQuery(rpc.nothing.queryOptions())).toBe(null);
   });
 
+  test("have values in the form that the client gets", async () => {
+    const day = new Date(0);
+    const methods = {
+      day: method({ params: z.object({ after: z.date() }) }, ({ after }) => after),
+      days: stream({ item: z.date() }, () => [day]),
+      nothing: method({}, () => undefined),
+    };
+    const link = directLink(createServer(methods, { log: silentLog }));
+    const { queries } = board();
+    const plain = tanstackQuery(createClient<typeof methods>(link));
+    // @ts-expect-error A Date needs values: "rich".
+    plain.day.queryOptions({ after: day });
+    expectTypeOf(plain.days.streamedOptions().queryFn).returns.resolves.toEqualTypeOf<
+      readonly string[]
+    >();
+    const rich = tanstackQuery(createClient<typeof methods>(link, { values: "rich" }));
+    const found = await queries.fetchQuery(rich.day.queryOptions({ after: day }));
+    expectTypeOf(found).toEqualTypeOf<Date>();
+    expect(found).toEqual(day);
+    const days = await queries.fetchQuery(rich.days.streamedOptions());
+    expectTypeOf(days).toEqualTypeOf<readonly Date[]>();
+    expect(days).toEqual([day]);
+    const nothing = await queries.fetchQuery(rich.nothing.queryOptions());
+    expectTypeOf(nothing).toEqualTypeOf<null>();
+    expect(nothing).toBe(null);
+  });
+
   test("are invalidated by the beginning of their keys", async () => {
     const { rpc, queries } = board();
     await queries.fetchQuery(rpc.tasks.list.queryOptions());

@@ -2,7 +2,9 @@
  * The methods that the contract of a wire calls. A server in another process is made of the same:
  * `serverOf(fixture)` with a fixture that travelled there as JSON.
  */
+import { createHash } from "node:crypto";
 import {
+  byteStream,
   createClient,
   createServer,
   isRpcError,
@@ -243,6 +245,66 @@ function contractMethods(draining: () => boolean) {
       throw new RpcError(1004, "Refused", value);
     },
 
+    /** Reads a file, and tells what it was. */
+    weigh: method({ params: z.object({ file: z.instanceof(Blob) }) }, async ({ file }) => ({
+      size: file.size,
+      type: file.type,
+      name: file instanceof File ? file.name : undefined,
+      hash: await hashOf(file.stream()),
+    })),
+    /** Sends back a file in three forms. */
+    copies: method({ params: z.object({ file: z.instanceof(Blob) }) }, async ({ file }) => {
+      const bytes = new Uint8Array(await file.arrayBuffer());
+      const { type } = file;
+      return {
+        bytes,
+        blob: new Blob([bytes], { type }),
+        file: new File([bytes], "copy", { type }),
+      };
+    }),
+    /** Reads a stream when `<key> read` is noted, and notes if that fails. */
+    drink: method(
+      {
+        params: z.object({ key: z.string(), bytes: z.instanceof(ReadableStream<Uint8Array>) }),
+        limits: { maxFileBytes: 5_000_000 },
+      },
+      async ({ key, bytes }) => {
+        journal.note(`${key} started`);
+        await journal.seen(`${key} read`);
+        try {
+          return await hashOf(bytes);
+        } catch (error) {
+          journal.note(`${key} broken`);
+          throw error;
+        }
+      },
+    ),
+    /** A stream of so many bytes, of which it counts those that were asked for. */
+    pour: method(
+      { params: z.object({ key: z.string(), length: z.number() }), result: byteStream() },
+      ({ key, length }) => {
+        let left = length;
+        return new ReadableStream<Uint8Array>(
+          {
+            pull(controller) {
+              const bytes = new Uint8Array(Math.min(left, 65_536)).fill(7);
+              left -= bytes.length;
+              counts.set(key, length - left);
+              if (bytes.length > 0) controller.enqueue(bytes);
+              else controller.close();
+            },
+            cancel: () => journal.note(`${key} left`),
+          },
+          { highWaterMark: 0 },
+        );
+      },
+    ),
+    /** Sends a file to the other end. */
+    delivered: method({ params: z.object({ length: z.number() }) }, async ({ length }, call) => {
+      const client = createClient(call.peer, { values: "rich" });
+      return client.call("received", [new Blob([new Uint8Array(length).fill(5)])]);
+    }),
+
     /** Adds up what is uploaded. */
     sum: method({ upload: z.number(), result: z.number() }, async (_, call) => {
       let sum = 0;
@@ -294,6 +356,12 @@ function contractMethods(draining: () => boolean) {
       return "finished";
     }),
   } satisfies Methods;
+}
+
+async function hashOf(bytes: ReadableStream<Uint8Array>): Promise<string> {
+  const hash = createHash("sha256");
+  for await (const chunk of bytes) hash.update(chunk);
+  return hash.digest("hex");
 }
 
 async function nest(

@@ -21,6 +21,7 @@
  */
 import { describe } from "vitest";
 import { isFull } from "../full.ts";
+import { testBytes } from "./contract/bytes.ts";
 import { testCalls } from "./contract/calls.ts";
 import { testControl } from "./contract/control.ts";
 import { testEndings } from "./contract/endings.ts";
@@ -60,6 +61,7 @@ export function describeTransport(
     if (transcripts || isFull) testTranscripts(wire);
     testCalls(wire);
     testValues(wire);
+    testBytes(wire);
     testStreams(wire);
     testUploads(wire);
     testControl(wire);

@@ -3,6 +3,7 @@ import {
   type Client,
   contractOptions,
   createClient,
+  defineErrors,
   isRpcError,
   type Link,
   method,
@@ -14,7 +15,9 @@ import { z } from "zod";
 
 declare const link: Link;
 
-const NOT_FOUND = { code: 1404, data: z.object({ id: z.string() }) } as const;
+const { NOT_FOUND } = defineErrors({
+  NOT_FOUND: { code: 1404, data: z.object({ id: z.string() }) },
+});
 const methods = {
   tasks: {
     get: method({

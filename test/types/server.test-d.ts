@@ -2,6 +2,7 @@ import { type } from "arktype";
 import {
   type Context,
   createServer,
+  defineErrors,
   implement,
   type Method,
   type Methods,
@@ -124,7 +125,9 @@ test("the codes of errors are literal without as const", () => {
 });
 
 test("errors that methods share keep their codes, or do not compile", () => {
-  const NOT_FOUND = { code: 1404, data: z.object({ id: z.string() }) } as const;
+  const { NOT_FOUND } = defineErrors({
+    NOT_FOUND: { code: 1404, data: z.object({ id: z.string() }) },
+  });
   const find = method({ errors: { NOT_FOUND, GONE: { code: 1410 } } }, (_, __, make) => {
     expectTypeOf(make.NOT_FOUND({ id: "1" }).code).toEqualTypeOf<1404>();
     throw make.GONE();

@@ -1,5 +1,6 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import type { Task } from "../contract.ts";
+import { Attachment } from "./attachment.tsx";
 import { useChanges } from "./changes.ts";
 import { Report } from "./report.tsx";
 import { rpc } from "./rpc.ts";
@@ -89,6 +90,7 @@ function Row({ task }: { task: Task }) {
         {task.title} <small>{task.by}</small>
       </span>
       {failure !== null && <span role="alert">{failure.message}</span>}
+      <Attachment task={task} />
       <button type="button" onClick={() => remove.mutate({ id: task.id })}>
         Remove
       </button>

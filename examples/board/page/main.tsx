@@ -1,19 +1,6 @@
-import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
-import { StrictMode, useState } from "react";
+import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
-import { Board } from "./board.tsx";
-import { Login } from "./login.tsx";
-
-const queries = new QueryClient();
-
-function Page() {
-  const [name, setName] = useState<string>();
-  return (
-    <QueryClientProvider client={queries}>
-      <main>{name === undefined ? <Login onLogin={setName} /> : <Board name={name} />}</main>
-    </QueryClientProvider>
-  );
-}
+import { Page } from "./page.tsx";
 
 const app = document.getElementById("app");
 if (app !== null) {

@@ -13,10 +13,11 @@ let token: string | undefined;
 /** Calls that read and write. */
 export const client = createClient<Contract>(
   httpLink("/rpc", {
-    credentials: () => ({
-      headers: token === undefined ? {} : { authorization: `Bearer ${token}` },
-    }),
+    credentials: () =>
+      token === undefined ? {} : { headers: { authorization: `Bearer ${token}` } },
   }),
+  // Params and results may be files.
+  { values: "rich" },
 );
 
 /** Live changes. A browser sends no headers with a WebSocket, so each connection gets a ticket. */
@@ -29,6 +30,7 @@ export const live = isOverHttp
           protocols: ticketProtocols(await client.api.session.ticket()),
         }),
       }),
+      { values: "rich" },
     );
 
 export const rpc = tanstackQuery(client);

@@ -23,6 +23,7 @@ import {
   type Task,
 } from "../model.ts";
 import { changed, changesBetween } from "../task-change.ts";
+import type { CardCache } from "./card-cache.ts";
 import { credentialHeaders, type Discovered, discover, sent } from "./discovery.ts";
 import { resultsOf } from "./event-reader.ts";
 
@@ -42,6 +43,8 @@ export interface A2aClientOptions {
   readonly fetch?: (url: string, init: RequestInit) => Promise<Response>;
   /** Checks the card before it is used, such as its signatures; throws to refuse it. @default none */
   readonly checkCard?: (card: AgentCard) => void | Promise<void>;
+  /** Keeps the card for clients that are made later. @default each client reads it */
+  readonly cards?: CardCache;
   /** Middleware around each call except streams, such as `tracing`. @default none */
   readonly use?: readonly Middleware[];
   /** How long a call waits for its reply; agents take minutes. @default 600000 */
@@ -119,7 +122,8 @@ export class A2aClient {
 
   /** The tasks of this caller, newest first. Agents of 0.3 cannot list them. */
   async listTasks(params: ListTasksParams = {}): Promise<ListTasksResult> {
-    this.#needModern("list tasks");
+    if (this.#at.version !== "1.0")
+      throw new WireError("UNSUPPORTED", "the agent speaks A2A 0.3, which cannot list tasks");
     return this.#call("ListTasks", { ...this.#tenant(), ...params });
   }
 
@@ -133,22 +137,31 @@ export class A2aClient {
   async createPushConfig(
     config: Omit<PushConfig, "id"> & { readonly id?: string },
   ): Promise<PushConfig> {
-    this.#needModern("set a webhook after the message");
-    return this.#call("CreateTaskPushNotificationConfig", { ...this.#tenant(), ...config });
+    if (this.#at.version === "1.0")
+      return this.#call("CreateTaskPushNotificationConfig", { ...this.#tenant(), ...config });
+    const set = await this.#call("tasks/pushNotificationConfig/set", legacy.pushTo(config));
+    return legacy.pushConfigFrom(set) as unknown as PushConfig;
   }
 
   async listPushConfigs(taskId: string): Promise<readonly PushConfig[]> {
-    this.#needModern("list webhooks");
-    const { configs } = await this.#call<{ configs?: readonly PushConfig[] }>(
-      "ListTaskPushNotificationConfigs",
-      { taskId, ...this.#tenant() },
-    );
-    return configs ?? [];
+    if (this.#at.version === "1.0") {
+      const { configs } = await this.#call<{ configs?: readonly PushConfig[] }>(
+        "ListTaskPushNotificationConfigs",
+        { taskId, ...this.#tenant() },
+      );
+      return configs ?? [];
+    }
+    const configs = await this.#call("tasks/pushNotificationConfig/list", { id: taskId });
+    return Array.isArray(configs) ? (configs.map(legacy.pushConfigFrom) as never[]) : [];
   }
 
   async deletePushConfig(taskId: string, id: string): Promise<void> {
-    this.#needModern("delete a webhook");
-    await this.#call("DeleteTaskPushNotificationConfig", { taskId, id, ...this.#tenant() });
+    if (this.#at.version === "1.0")
+      await this.#call("DeleteTaskPushNotificationConfig", { taskId, id, ...this.#tenant() });
+    else {
+      const params = { id: taskId, pushNotificationConfigId: id };
+      await this.#call("tasks/pushNotificationConfig/delete", params);
+    }
   }
 
   /** The extended card, for authenticated callers. */
@@ -184,14 +197,6 @@ export class A2aClient {
   #tenant(): { readonly tenant?: string } {
     const { tenant } = this.#at;
     return tenant === undefined ? {} : { tenant };
-  }
-
-  #needModern(what: string): void {
-    if (this.#at.version !== "1.0")
-      throw new WireError(
-        "UNSUPPORTED",
-        `the agent speaks A2A 0.3, in which clients cannot ${what}`,
-      );
   }
 
   #call<T>(method: string, params: object, signal?: AbortSignal): Promise<T> {
@@ -309,7 +314,7 @@ export async function a2aClient(
 ): Promise<A2aClient> {
   const { fetch: send = (url: string, init: RequestInit) => fetch(url, init), headers } = options;
   const own = typeof headers === "function" ? await headers() : (headers ?? {});
-  const found = await discover(address, send, own);
+  const found = await discover(address, send, own, options.cards);
   await options.checkCard?.(found.card);
   const hasSecrets = headers !== undefined || options.credentials !== undefined;
   if (hasSecrets && options.checkCard === undefined) checkOrigin(found.url, address, options);

@@ -2,6 +2,7 @@ import { chunksOf, type HeaderRecord, readText, wireErrorOf } from "../../http/c
 import { WireError } from "../../protocol/errors.ts";
 import { badReply } from "../../protocol/pair.ts";
 import type { AgentCard, AgentInterface, SecurityScheme } from "../card.ts";
+import { CardCache } from "./card-cache.ts";
 
 /** The card of an agent, and the interface that the client uses. */
 export interface Discovered {
@@ -30,19 +31,24 @@ export async function discover(
   address: string,
   send: Send,
   headers: HeaderRecord,
+  cards: CardCache = new CardCache(),
 ): Promise<Discovered> {
   const url = address.endsWith(".json")
     ? address
     : new URL("/.well-known/agent-card.json", address).href;
-  const response = await sent(send, url, {
-    headers: { ...headers, accept: "application/json", "a2a-version": "1.0" },
-  });
-  const text = await readText(chunksOf(response.body), maxCardLength);
-  if (!response.ok)
-    throw new WireError(
-      "BAD_REPLY",
-      `there is no agent card at ${url} (HTTP status ${response.status})`,
-    );
+  const text = await cards.text(
+    JSON.stringify([url, headers]),
+    (etag) =>
+      sent(send, url, {
+        headers: {
+          ...headers,
+          accept: "application/json",
+          "a2a-version": "1.0",
+          ...(etag !== undefined && { "if-none-match": etag }),
+        },
+      }),
+    (response) => textOf(response, url),
+  );
   let card: unknown;
   try {
     card = JSON.parse(text);
@@ -52,6 +58,15 @@ export async function discover(
   if (typeof card !== "object" || card === null)
     throw new WireError("BAD_REPLY", `the agent card at ${url} is not an object`);
   return chosen(card as AgentCard & LegacyCard, url);
+}
+
+async function textOf(response: Response, url: string): Promise<string> {
+  const text = await readText(chunksOf(response.body), maxCardLength);
+  if (response.ok) return text;
+  throw new WireError(
+    "BAD_REPLY",
+    `there is no agent card at ${url} (HTTP status ${response.status})`,
+  );
 }
 
 /** What 0.3 has in place of `supportedInterfaces`. */

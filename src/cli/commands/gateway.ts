@@ -3,7 +3,7 @@ import { createGateway, type Gateway, type GatewayOptions } from "callwire/gatew
 import { defineCommand, option } from "../command.ts";
 import { countOf, framingOf, refuseExtra } from "../command-arguments.ts";
 import { Failure, oneLine } from "../failure.ts";
-import { ConfigReader, configFault, type LoadedConfig } from "../gateway/config.ts";
+import { ConfigReader, configFault, type LoadedConfig, settingName } from "../gateway/config.ts";
 import { checkAddress, defined, nameOf } from "../gateway/upstreams.ts";
 import { guardOptions, guardsOf, serverTlsOf } from "../guard-options.ts";
 import { logFormatOf, logIn, logOption, warningsOf } from "../log-format.ts";
@@ -85,16 +85,17 @@ export const command = defineCommand({
     const flags = { ...given, ...begun.flags, ...defined(given) };
     const log = logIn(logFormatOf(flags.log));
     if (startsWorkers(flags)) {
-      await runWorkers(flags, path, log, metricsOf(flags));
+      await runWorkers(flags, path, log, await metricsOf(flags));
       return;
     }
-    const tls = await serverTlsOf(flags);
+    const settings = settingName(given, begun);
+    const tls = await serverTlsOf(flags, settings);
     const { options } = begun;
-    const { metrics, use, pages } = metricsOf(flags);
+    const { metrics, use, pages } = await metricsOf(flags);
     const server = await create(begun, {
       log: warningsOf(log),
       ...options,
-      use: [...use, ...(await guardsOf(flags)), ...(options.use ?? [])],
+      use: [...use, ...(await guardsOf(flags, settings)), ...(options.use ?? [])],
     });
     metrics?.targets(() => server.targets());
     started();

@@ -1,7 +1,11 @@
+import { existsSync } from "node:fs";
+import { rename } from "node:fs/promises";
 import type { Principal } from "callwire";
 import { defineCommand, type Flags, flag, option } from "../command.ts";
 import { commaSeparated, notEmpty, refuseExtra } from "../command-arguments.ts";
 import { Failure, invalid } from "../failure.ts";
+import { checkWritable, fileText, writeOutput } from "../files.ts";
+import { parseJson } from "../json-values.ts";
 
 const options = {
   type: option("type", "api, or hmac-sha256 or ed25519 to sign (default api)"),
@@ -10,6 +14,7 @@ const options = {
   roles: option("a,b", "roles of the caller"),
   scopes: option("a,b", "scopes of the caller"),
   expires: option("date", "expiry date, such as 2030-12-31"),
+  store: option("file", "add the record to this file, and print the secret only"),
   json: flag("print the key and the record as JSON"),
 } as const;
 
@@ -24,6 +29,7 @@ export const command = defineCommand({
   options,
   examples: [
     ["callwire keys create --id ci --roles deploy", "an API key, and the record to store"],
+    ["callwire keys create --id ci --store keys.json", "for --api-keys keys.json"],
     ["callwire keys create --type ed25519 --json", "a key pair to sign and to verify"],
   ],
   async run(flags, positionals) {
@@ -31,10 +37,34 @@ export const command = defineCommand({
     if (verb !== "create")
       throw new Failure('keys needs the word "create"; see "callwire keys --help"');
     refuseExtra("keys", extra);
+    const { store } = flags;
+    if (store !== undefined && flags.json)
+      throw new Failure("--store cannot be combined with --json; remove one");
+    const known = store === undefined ? [] : await recordsIn(store);
     const created = await create(flags);
+    if (store !== undefined) {
+      await writeRecords(store, [...known, created.record]);
+      process.stdout.write(`${textOf(created.secret)}\n`);
+      return;
+    }
     process.stdout.write(flags.json ? `${JSON.stringify(created, null, 2)}\n` : shown(created));
   },
 });
+
+async function recordsIn(file: string): Promise<unknown[]> {
+  await checkWritable(file);
+  if (!existsSync(file)) return [];
+  const records = parseJson(await fileText(file), file);
+  if (Array.isArray(records)) return records;
+  throw new Failure(`${file}: must be a JSON array of records`);
+}
+
+/** Written beside it first, so that a server never reads half of a file. */
+async function writeRecords(file: string, records: readonly unknown[]): Promise<void> {
+  const beside = `${file}.${process.pid}`;
+  await writeOutput(beside, `${JSON.stringify(records, null, 2)}\n`);
+  await rename(beside, file);
+}
 
 async function create(flags: Flags<typeof options>): Promise<Created> {
   const { type = "api", id } = flags;
@@ -84,12 +114,15 @@ function dateOf(text: string | undefined): string | undefined {
   return date.toISOString();
 }
 
+function textOf(secret: unknown): string {
+  return typeof secret === "string" ? secret : JSON.stringify(secret, null, 2);
+}
+
 function shown({ secret, record }: Created): string {
-  const text = typeof secret === "string" ? secret : JSON.stringify(secret, null, 2);
   return [
     "For the caller; this is shown only once:",
     "",
-    text,
+    textOf(secret),
     "",
     "For the server, to store:",
     "",

@@ -46,7 +46,7 @@ export const command = defineCommand({
     checkPath(path, flags);
     const format = logFormatOf(flags.log);
     if (flags.mcp !== true && startsWorkers(flags)) {
-      await runWorkers(flags, module, logIn(format), metricsOf(flags));
+      await runWorkers(flags, module, logIn(format), await metricsOf(flags));
       return;
     }
     if (flags.a2a === true) {
@@ -66,7 +66,7 @@ export const command = defineCommand({
       return;
     }
     refuseWithoutHttp(flags);
-    const { use: counting, pages } = metricsOf(flags);
+    const { use: counting, pages } = await metricsOf(flags);
     const guards = await guardsOf(flags);
     if (guards.length > 0 && offer.kind === "server")
       throw new Failure(`${module} exports a server, which has its own guards; remove the options`);
@@ -98,7 +98,7 @@ async function serveAgent(
     Parameters<typeof serverTlsOf>[0] &
     Parameters<typeof serveUntilStopped>[1] & { readonly path?: string | undefined },
 ): Promise<void> {
-  const { use, pages } = metricsOf(flags);
+  const { use, pages } = await metricsOf(flags);
   const tls = await serverTlsOf(flags);
   const agent = await agentOf(module, [...use, ...(await guardsOf(flags))]);
   const { a2aMounts } = await import("callwire/a2a/node");

@@ -12,8 +12,14 @@ import { fileText } from "../files.ts";
 import { schemeWithoutHeaders } from "../link-from-url.ts";
 import { importModule } from "../load-module.ts";
 import { JsonFault, linesOf } from "./json-lines.ts";
-import { configSchema } from "./schema.ts";
-import { checkAddress, defined, type Place, settingFault, upstreamOf } from "./upstreams.ts";
+import {
+  checkAddress,
+  defined,
+  type Place,
+  placeAndName,
+  settingFault,
+  upstreamOf,
+} from "./upstreams.ts";
 
 export interface LoadedConfig {
   readonly config: GatewayConfig;
@@ -46,8 +52,31 @@ type ServingFlags = Readonly<
 
 export function configFault({ config, place }: LoadedConfig, error: TypeError): Failure {
   const route = config.routes.indexOf(error.cause as RouteConfig);
-  const at = place === undefined ? "" : `${place(route < 0 ? [] : ["routes", route])}: `;
-  return new Failure(at + oneLine(error), { cause: error });
+  if (place === undefined) return new Failure(oneLine(error), { cause: error });
+  const path = route < 0 ? [] : ["routes", route];
+  return new Failure(`${placeAndName(place, path)}: ${oneLine(error)}`, { cause: error });
+}
+
+/** The settings of a config that are also options. */
+const settings = {
+  "api-keys": ["apiKeys"],
+  jwks: ["jwt", "jwks"],
+  "jwt-issuer": ["jwt", "issuer"],
+  "jwt-audience": ["jwt", "audience"],
+  "rate-limit": ["rateLimit"],
+  "tls-cert": ["tls", "cert"],
+  "tls-key": ["tls", "key"],
+} as const;
+
+/** Names a setting in errors: the option if it was given, or else its place in the config. */
+export function settingName(
+  given: Partial<Readonly<Record<keyof typeof settings, unknown>>>,
+  { place }: LoadedConfig,
+): (option: keyof typeof settings) => string {
+  return (option) =>
+    given[option] !== undefined || place === undefined
+      ? `--${option}`
+      : placeAndName(place, settings[option]);
 }
 
 /** Reads config files. An unchanged upstream stays the same object, so that a reload keeps its connections. */
@@ -161,6 +190,8 @@ function checkUse(use: unknown, place: Place): void {
 }
 
 async function checked(value: unknown, place: Place): Promise<GatewayFile> {
+  // Imported here, because --to needs no schema.
+  const { configSchema } = await import("./schema.ts");
   const result = configSchema.safeParse(value);
   if (result.success) {
     for (const [name, entry] of Object.entries(result.data.upstreams)) {
@@ -169,7 +200,7 @@ async function checked(value: unknown, place: Place): Promise<GatewayFile> {
     for (const [i, { to, method }] of result.data.routes.entries()) {
       if (!Object.hasOwn(result.data.upstreams, to)) {
         throw new Failure(
-          `${place(["routes", i, "to"])}: the route ${JSON.stringify(method)} names an unknown upstream, ${JSON.stringify(to)}`,
+          `${placeAndName(place, ["routes", i, "to"])}: the route ${JSON.stringify(method)} names an unknown upstream, ${JSON.stringify(to)}`,
         );
       }
     }
@@ -192,11 +223,11 @@ async function checkAddresses(
   if (durable !== undefined) {
     const at = [...path, "durable", "url"];
     if (!durable.url.startsWith("nats:")) throw settingFault(place, at, "must begin with nats://");
-    await checkAt(durable.url, undefined, place(at));
+    await checkAt(durable.url, undefined, placeAndName(place, at));
   }
-  if (url !== undefined) await checkAt(url, framing, place([...path, "url"]));
+  if (url !== undefined) await checkAt(url, framing, placeAndName(place, [...path, "url"]));
   for (const [i, each] of urls.entries()) {
-    await checkAt(each, framing, place([...path, "urls", i]));
+    await checkAt(each, framing, placeAndName(place, [...path, "urls", i]));
   }
   if (Object.keys(headers).length === 0) return;
   const scheme = [url ?? "", ...urls].map(schemeWithoutHeaders).find((name) => name !== undefined);

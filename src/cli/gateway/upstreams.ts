@@ -77,9 +77,14 @@ function textOf(value: unknown): string | undefined {
       : JSON.stringify(value);
 }
 
-export function settingFault(place: Place, path: readonly PropertyKey[], message: string): Failure {
+/** Where a setting is and what it is: `gateway.json:7: routes.0.to`. */
+export function placeAndName(place: Place, path: readonly PropertyKey[]): string {
   const name = path.length === 0 ? "the config" : path.join(".");
-  return new Failure(`${place(path)}: ${name}: ${message}`);
+  return `${place(path)}: ${name}`;
+}
+
+export function settingFault(place: Place, path: readonly PropertyKey[], message: string): Failure {
+  return new Failure(`${placeAndName(place, path)}: ${message}`);
 }
 
 /** Limits the processes that anonymous callers can start. */
@@ -96,7 +101,7 @@ export function upstreamOf(
   const sent = Object.fromEntries(
     Object.entries(headers ?? {}).map(([key, value]) => {
       const path = ["upstreams", name, "headers", key];
-      const text = filled(value, `${place(path)}: the upstream "${name}"`);
+      const text = filled(value, placeAndName(place, path));
       checkHeader(place, path, key, text);
       return [key, text];
     }),
@@ -108,18 +113,15 @@ export function upstreamOf(
     namedAddresses(urls).map(([shown, address]) => [
       shown,
       (service?: Service): Link =>
-        lazyLink(
-          () =>
-            linkFromUrl(address, {
-              stderr: prefixedOutput(name, (bytes) => process.stderr.write(bytes)),
-              headers: /^wss?:/.test(address) ? { ...sent, forwarded: "for=unknown" } : sent,
-              ...(service === undefined ? undefined : { service }),
-              ...(framing === undefined ? undefined : { framing }),
-              // The gateway retries, because it knows the other targets.
-              reconnect: { attempts: 0 },
-            }),
-          // Files pass through while they arrive.
-          /^https?:/.test(address),
+        lazyLink(() =>
+          linkFromUrl(address, {
+            stderr: prefixedOutput(name, (bytes) => process.stderr.write(bytes)),
+            headers: /^wss?:/.test(address) ? { ...sent, forwarded: "for=unknown" } : sent,
+            ...(service === undefined ? undefined : { service }),
+            ...(framing === undefined ? undefined : { framing }),
+            // The gateway retries, because it knows the other targets.
+            reconnect: { attempts: 0 },
+          }),
         ),
     ]),
   );

@@ -167,7 +167,7 @@ export class FastConnection implements FastWire, Sender {
         this.#leaveWith(bytes.subarray(at));
         return;
       }
-      const bodyAt = at + (this.#head as PlainHead).sizeWith(head.contentLength);
+      const bodyAt = at + (this.#head as PlainHead).template.sizeWith(head.contentLength);
       const end = bodyAt + Number(head.contentLength);
       if (end > bytes.length) {
         if (mayWait && this.#mayWaitFor(end - bodyAt, head, endpoint)) {
@@ -187,7 +187,7 @@ export class FastConnection implements FastWire, Sender {
 
   #headAt(bytes: Buffer, at: number): FastHead | undefined {
     if (traced.hasSubscribers) return undefined;
-    const known = this.#head?.lengthIn(bytes, at);
+    const known = this.#head?.template.lengthIn(bytes, at);
     if (this.#head !== undefined && known !== undefined) return new FastHead(this.#head, known);
     const parsed = parseHead(bytes, at);
     if (parsed === undefined) return undefined;

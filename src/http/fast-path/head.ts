@@ -1,5 +1,6 @@
 import { maxHeaderSize } from "node:http";
 import type { RequestHead } from "../http-message.ts";
+import { HeadTemplate, isPlainLength } from "./head-template.ts";
 
 /** Longer heads, and heads with more headers, are left to Node. */
 const longestHead = Math.min(8 * 1024, maxHeaderSize);
@@ -7,8 +8,6 @@ const mostHeaders = 64;
 
 /** Printable ASCII only, and no header that continues on the next line. */
 const plainForm = /^POST \/[!-~]* HTTP\/1\.1\r\n(?:[\w!#$%&'*+.^`|~-]+:[\t -~]*\r\n)+\r\n$/;
-const plainLength = /^(?:0|[1-9]\d{0,6})$/;
-const mostDigits = 7;
 
 /** Headers that change how a connection or a body is read, or that Node does not return as one string. */
 const leftToNode: ReadonlySet<string> = new Set([
@@ -36,9 +35,7 @@ export class PlainHead {
   readonly contentType: string | undefined;
   readonly contentEncoding: string | undefined;
   readonly accept: string | undefined;
-  /** The head up to the digits of Content-Length, and all after them. */
-  readonly #before: string;
-  readonly #after: string;
+  readonly template: HeadTemplate;
 
   constructor(
     head: string,
@@ -54,30 +51,11 @@ export class PlainHead {
     this.contentType = this.get("content-type");
     this.contentEncoding = this.get("content-encoding");
     this.accept = this.get("accept");
-    this.#before = head.slice(0, digitsAt);
-    this.#after = head.slice(digitsEnd);
+    this.template = new HeadTemplate(head, digitsAt, digitsEnd);
   }
 
   get(name: string): string | undefined {
     return Object.hasOwn(this.headers, name) ? this.headers[name] : undefined;
-  }
-
-  /** The Content-Length of the head that begins there, if it differs from this one in nothing else. */
-  lengthIn(bytes: Buffer, at: number): string | undefined {
-    const before = this.#before;
-    const after = this.#after;
-    const text = bytes.toString("latin1", at, at + before.length + mostDigits + after.length);
-    let end = before.length;
-    while (isDigit(text.charCodeAt(end))) end++;
-    const isSame =
-      text.slice(0, before.length) === before && text.slice(end, end + after.length) === after;
-    const length = text.slice(before.length, end);
-    return isSame && plainLength.test(length) ? length : undefined;
-  }
-
-  /** How many characters the head has with this Content-Length. */
-  sizeWith(contentLength: string): number {
-    return this.#before.length + contentLength.length + this.#after.length;
   }
 }
 
@@ -113,14 +91,10 @@ export function parseHead(bytes: Buffer, at: number): PlainHead | undefined {
 
 function isPlainHeader(name: string, value: string): boolean {
   if (name === "connection") return value.toLowerCase() === "keep-alive";
-  if (name === "content-length") return plainLength.test(value);
+  if (name === "content-length") return isPlainLength(value);
   // Its body is read while the call runs.
   if (name === "content-type") return !/^multipart\//i.test(value);
   return !leftToNode.has(name);
-}
-
-function isDigit(code: number): boolean {
-  return code >= 0x30 && code <= 0x39;
 }
 
 /** What one request says before its body. */

@@ -52,11 +52,23 @@ export class Replies {
 
 function headerLines(headers: HeaderRecord): string | undefined {
   let lines = "";
-  for (const [name, value] of Object.entries(headers)) {
-    if (!plainName.test(name) || !plainValue.test(value)) return undefined;
+  for (const name of Object.keys(headers)) {
+    const value = headers[name] as string;
+    if (!isPlainName(name) || !plainValue.test(value)) return undefined;
     lines += `${name}: ${value}\r\n`;
   }
   return lines;
+}
+
+/** Names that were found to be plain; a server uses few. */
+const plainNames = new Set<string>();
+const mostNames = 100;
+
+function isPlainName(name: string): boolean {
+  if (plainNames.has(name)) return true;
+  if (!plainName.test(name)) return false;
+  if (plainNames.size < mostNames) plainNames.add(name);
+  return true;
 }
 
 /** A connection with replies that were not sent yet. */

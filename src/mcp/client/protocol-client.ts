@@ -19,6 +19,7 @@ import {
 } from "./handshake.ts";
 import { SessionLost } from "./http/http-mapping.ts";
 import type { Answering } from "./input.ts";
+import { ObservedSession } from "./observed-session.ts";
 import { ResultCache } from "./result-cache.ts";
 import { longestRetryMs, retryMs } from "./retry-waits.ts";
 import { serverRequests } from "./server-requests.ts";
@@ -70,6 +71,7 @@ export class ProtocolClient {
   readonly onLost = adder(this.#listeners.lost);
   /** Runs when the client is closed; cheaper than an abort listener for each subscription. */
   readonly onClosed = adder(this.#listeners.closed);
+  readonly #session: ObservedSession;
   #server: ServerDescription | undefined;
   #connecting: Promise<ServerDescription> | undefined;
   /** Whether a handshake has succeeded before. */
@@ -83,6 +85,7 @@ export class ProtocolClient {
     this.log = log;
     this.clock = clock;
     this.hasHeaders = wire.hasHeaders;
+    this.#session = new ObservedSession(clock, use, wire.hasHeaders ? "http" : undefined);
     if (options.cache) this.#cache = new ResultCache(clock ?? systemClock);
     const notified: Notified = (method, params) => this.#notify(method, params);
     this.#requests = serverRequests(input, notified, log, clock);
@@ -94,7 +97,10 @@ export class ProtocolClient {
         read: (method, params) => this.#noticeIn(method, params),
       },
       gap: () => runAll(this.#listeners.missed),
-      lost: () => runAll(this.#listeners.lost),
+      lost: () => {
+        this.#session.end("CONNECTION_LOST");
+        runAll(this.#listeners.lost);
+      },
       forgotten: () => void this.#sessionForgotten(),
       greet: (peer) => this.#greet(peer),
     });
@@ -182,6 +188,7 @@ export class ProtocolClient {
 
   close(): Promise<void> {
     this.#closing.abort();
+    this.#session.end();
     runAll(this.#listeners.closed);
     this.#requests.end();
     return this.#client.close();
@@ -223,6 +230,7 @@ export class ProtocolClient {
   /** All requests that find the session lost wait for the same new one. */
   async #renew(lost: ServerDescription | undefined): Promise<void> {
     if (this.#server === lost) {
+      this.#session.end("SESSION_LOST");
       this.#server = undefined;
       this.#connecting = undefined;
     }
@@ -237,6 +245,7 @@ export class ProtocolClient {
       this.#connecting = undefined;
       throw error;
     }
+    this.#session.begin(this.#server);
     if (this.#greeted) this.#sessionRenewed();
     this.#greeted = true;
     return this.#server;
@@ -261,7 +270,10 @@ export class ProtocolClient {
     const before = this.#server;
     if (before === undefined) return;
     this.#cache?.clear();
-    if (before.era === "legacy") this.#server = await initialize(peer, this.declaration);
+    if (before.era === "legacy") {
+      this.#server = await initialize(peer, this.declaration);
+      this.#session.begin(this.#server);
+    }
     // The wire takes further requests only after this function returns.
     queueMicrotask(() => this.#sessionRenewed());
   }

@@ -1,4 +1,4 @@
-import { Agent, request } from "undici";
+import type { Agent, request } from "undici";
 import { reconnecting } from "../../connection/reconnect.ts";
 import { spawnConnection } from "../../transports/stdio/connect.ts";
 import type { StdioLinkOptions } from "../../transports/stdio/link.ts";
@@ -27,21 +27,55 @@ export function mcpHttpLink(url: string | URL, options: McpHttpLinkOptions = {})
   return {
     hasHeaders: true,
     open(end) {
-      // undici must not time out: the caller decides how long to wait.
-      const patient = { headersTimeout: 0, bodyTimeout: 0 };
-      // One more than the calls in flight: the server's stream must be open before the calls that follow it,
-      // and undici frees a connection slightly after its reply.
-      const calls = new Agent({ ...patient, connections: inFlightOf(options) + 1 });
-      const others = new Agent(patient);
-      const release = () => Promise.all([calls.destroy(), others.destroy()]);
-      return new StreamableHttp(url, options, end, { send: sendWith(calls, others), release });
+      const pools = new LatePools(inFlightOf(options));
+      const release = () => pools.destroy();
+      return new StreamableHttp(url, options, end, { send: sendWith(pools), release });
     },
   };
 }
 
+interface Pools {
+  readonly request: typeof request;
+  readonly calls: Agent;
+  readonly others: Agent;
+}
+
+/** Pools of undici, which is loaded with the first request: it takes long, and a server in a process needs none. */
+class LatePools {
+  readonly #inFlight: number;
+  #loading: Promise<Pools> | undefined;
+  ready: Pools | undefined;
+
+  constructor(inFlight: number) {
+    this.#inFlight = inFlight;
+  }
+
+  load(): Promise<Pools> {
+    this.#loading ??= this.#load();
+    return this.#loading;
+  }
+
+  async destroy(): Promise<void> {
+    const pools = await this.#loading;
+    await Promise.all([pools?.calls.destroy(), pools?.others.destroy()]);
+  }
+
+  async #load(): Promise<Pools> {
+    const { Agent, request } = await import("undici");
+    // undici must not time out: the caller decides how long to wait.
+    const patient = { headersTimeout: 0, bodyTimeout: 0 };
+    // One more than the calls in flight: the server's stream must be open before the calls that follow it,
+    // and undici frees a connection slightly after its reply.
+    const calls = new Agent({ ...patient, connections: this.#inFlight + 1 });
+    this.ready = { request, calls, others: new Agent(patient) };
+    return this.ready;
+  }
+}
+
 /** Uses undici directly, which is several times faster than `fetch`. */
-function sendWith(calls: Agent, others: Agent): Send {
+function sendWith(pools: LatePools): Send {
   return async (url, { method, headers, body, signal, beside }) => {
+    const { request, calls, others } = pools.ready ?? (await pools.load());
     const answer = await request(url, {
       dispatcher: beside === true ? others : calls,
       method,

@@ -1,5 +1,7 @@
 import type { Clock, Timer } from "../../protocol/clock.ts";
 import { serverBusy } from "../../protocol/errors.ts";
+import { networkOf } from "../../protocol/network.ts";
+import { type Share, Shares } from "../../protocol/shares.ts";
 import type { InputRequest } from "../client-input.ts";
 import { errorOf, invalidArguments, missingCapability } from "../errors.ts";
 import {
@@ -27,7 +29,7 @@ interface Question {
   readonly reject: (error: unknown) => void;
 }
 
-/** Most calls that wait for answers of clients; stops memory exhaustion. */
+/** Most calls that wait for answers of clients; stops memory exhaustion. No client can take all of them. */
 const mostHeld = 1_000;
 
 /** The key of a question begins with the id of its call. */
@@ -39,6 +41,7 @@ const keyForm = /^([\da-f-]{36})\.\d+$/;
  */
 export class HeldCalls {
   readonly #held = new Map<string, HeldCall>();
+  readonly #shares = new Shares();
   readonly #clock: Clock;
   readonly #lifetimeMs: number;
 
@@ -54,21 +57,31 @@ export class HeldCalls {
     try {
       return await held.round(call, rounds);
     } finally {
-      if (held.isOver) this.#held.delete(held.id);
+      if (held.isOver) this.#drop(held);
       else held.wait(this.#clock, this.#lifetimeMs);
     }
   }
 
   end(): void {
-    for (const held of this.#held.values()) held.cancel();
-    this.#held.clear();
+    for (const held of [...this.#held.values()]) {
+      held.cancel();
+      this.#drop(held);
+    }
   }
 
   #begun(call: FeatureCall, relay: Relay): HeldCall {
-    if (this.#held.size >= mostHeld) throw errorOf(serverBusy);
-    const held = new HeldCall(call, relay, () => this.#held.delete(held.id));
+    const caller = callerOf(call);
+    const left = mostHeld - this.#held.size;
+    const isCrowded = caller !== undefined && this.#shares.isUsedUp(caller, left, 0);
+    if (left <= 0 || isCrowded) throw errorOf(serverBusy);
+    const share = caller === undefined ? undefined : this.#shares.enter(caller);
+    const held = new HeldCall(call, relay, share, () => this.#drop(held));
     this.#held.set(held.id, held);
     return held;
+  }
+
+  #drop(held: HeldCall): void {
+    if (this.#held.delete(held.id) && held.share !== undefined) this.#shares.leave(held.share, 0);
   }
 
   #resumed({ method, principal }: FeatureCall, { answers }: RoundRequester): HeldCall | undefined {
@@ -83,10 +96,17 @@ export class HeldCalls {
   }
 }
 
+/** Whose share of the calls it takes; undefined if nothing is known of the client. */
+function callerOf({ principal, transport }: FeatureCall): string | undefined {
+  if (principal !== undefined) return `principal ${principal.id}`;
+  return transport.remoteAddress && networkOf(transport.remoteAddress);
+}
+
 class HeldCall implements RelayedCall {
   readonly id: string = crypto.randomUUID();
   readonly method: string;
   readonly principal: string | undefined;
+  readonly share: Share | undefined;
   call: FeatureCall | undefined;
   readonly #controller = new AbortController();
   readonly #questions = new Map<string, Question>();
@@ -96,9 +116,10 @@ class HeldCall implements RelayedCall {
   #wake: () => void = () => {};
   #timer: Timer | undefined;
 
-  constructor(call: FeatureCall, relay: Relay, forget: () => void) {
+  constructor(call: FeatureCall, relay: Relay, share: Share | undefined, forget: () => void) {
     this.method = call.method;
     this.principal = call.principal?.id;
+    this.share = share;
     this.call = call;
     this.#forget = forget;
     const running = relay(this);

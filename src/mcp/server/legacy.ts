@@ -1,4 +1,5 @@
 import type { CallContext } from "../../protocol/context.ts";
+import type { SessionReports } from "../../protocol/ended-session.ts";
 import { methodNotFound } from "../../protocol/errors.ts";
 import {
   failure,
@@ -32,6 +33,7 @@ export interface LegacySettings {
   readonly catalog: Catalog;
   readonly changes: Changes;
   readonly rootsChanged: RootsChanged | undefined;
+  readonly reports: SessionReports;
 }
 
 /** The revisions up to 2025-11-25: sessions that begin with `initialize`, and requests in both directions. */
@@ -39,10 +41,12 @@ export class LegacyEra {
   readonly #operations: Operations;
   readonly #changes: Changes;
   readonly #rootsChanged: RootsChanged | undefined;
+  readonly #reports: SessionReports;
 
   constructor(shared: readonly [string, Operation][], settings: LegacySettings) {
     this.#changes = settings.changes;
     this.#rootsChanged = settings.rootsChanged;
+    this.#reports = settings.reports;
     this.#operations = new Map([...shared, ...legacyOperations(settings)]);
   }
 
@@ -78,11 +82,27 @@ export class LegacyEra {
     if (origin.session instanceof Session) return origin.session;
     const session = new Session("");
     session.peer = origin.peer;
+    session.since = this.#reports.begin();
     origin.session = session;
     this.#changes.addSession(session);
-    void origin.peer.closed.then(() => this.#changes.removeSession(session));
+    void origin.peer.closed.then(() => {
+      this.#changes.removeSession(session);
+      reportEnd(session, this.#reports, origin.transport.kind);
+    });
     return session;
   }
+}
+
+/** Reports how long a session of this process lasted. */
+export function reportEnd(session: Session, reports: SessionReports, transport: string): void {
+  if (session.since === undefined) return;
+  reports.ended(session.since, {
+    protocol: "mcp",
+    side: "server",
+    transport,
+    labels: { "mcp.protocol.version": session.revision },
+    failure: undefined,
+  });
 }
 
 function legacyOperations(settings: LegacySettings): [string, Operation][] {

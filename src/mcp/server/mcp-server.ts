@@ -1,6 +1,7 @@
 import type { ToJsonSchema } from "../../openrpc/json-schema.ts";
 import { systemClock } from "../../protocol/clock.ts";
 import { consoleLog } from "../../protocol/console-log.ts";
+import { SessionReports } from "../../protocol/ended-session.ts";
 import type { Handle, Middleware } from "../../protocol/handle.ts";
 import { type CloseOptions, Host, type HostOptions } from "../../protocol/host.ts";
 import { limitOf } from "../../protocol/limits.ts";
@@ -86,10 +87,15 @@ export class McpServer extends Host {
   /** The tools, prompts and resources; changes are reported to connected clients. */
   readonly catalog: Catalog;
   readonly changes: Changes;
+  /** Tells middleware how long sessions last. */
+  readonly sessionReports: SessionReports;
   readonly #tasks: Tasks;
 
   constructor(offered: Methods | Served, options: McpServerOptions, extras?: ServerExtras) {
-    const parts = assemble(offered, options, extras);
+    // Middleware also authenticates connections, and so decides who owns a session.
+    const use = [...(isServed(offered) ? offered.use : []), ...(options.use ?? [])];
+    const reports = new SessionReports(options.clock ?? systemClock, use);
+    const parts = assemble(offered, options, reports, extras);
     super(
       parts.handle,
       {
@@ -97,12 +103,12 @@ export class McpServer extends Host {
         timeoutMs: options.timeoutMs ?? usualTimeoutMs,
         profile: mcpProfile(takesBatches),
       },
-      // Middleware also authenticates connections, and so decides who owns a session.
-      [...(isServed(offered) ? offered.use : []), ...(options.use ?? [])],
+      use,
     );
     this.info = parts.info;
     this.catalog = parts.catalog;
     this.changes = parts.changes;
+    this.sessionReports = reports;
     this.#tasks = parts.tasks;
   }
 
@@ -157,6 +163,7 @@ interface Parts {
 function assemble(
   offered: Methods | Served,
   options: McpServerOptions,
+  reports: SessionReports,
   extras: ServerExtras | undefined,
 ): Parts {
   const { use = [], separator = "/", expose = "all", toJsonSchema, pageSize = 1_000 } = options;
@@ -196,6 +203,7 @@ function assemble(
     capabilities,
     catalog,
     changes,
+    reports,
     rootsChanged: onRootsChanged && rootsChanged(onRootsChanged, clock, timeoutMs),
   });
   const { ttlMs = 0, cacheScope = "private" } = options.cache ?? {};

@@ -20,6 +20,8 @@ export class Session implements Caller {
   info: Implementation | undefined = undefined;
   logLevel: LogLevel = "info";
   lastUsed = 0;
+  /** When it began, if something observes how long sessions last, and it began in this process. */
+  since: number | undefined = undefined;
   /** Number of its HTTP requests in progress. */
   running = 0;
   /** Reaches the client outside of its requests; over HTTP only while it listens. */

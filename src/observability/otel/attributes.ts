@@ -1,4 +1,5 @@
 import type { Attributes } from "@opentelemetry/api";
+import type { Link } from "../../protocol/link.ts";
 import type { ErrorObject, Request } from "../../protocol/message.ts";
 import type { Transport } from "../../protocol/origin.ts";
 
@@ -47,20 +48,64 @@ const protocols: Readonly<Record<string, string>> = {
   nats: "nats",
 };
 
+/** What a transport is, to conventions that ask for it. */
+export function networkAttributes(kind: string): Attributes {
+  const transport = transports[kind];
+  const protocol = protocols[kind];
+  return {
+    ...(transport === undefined ? {} : { "network.transport": transport }),
+    ...(protocol === undefined ? {} : { "network.protocol.name": protocol }),
+  };
+}
+
 /** Where a call came from. */
 export function transportAttributes(
-  { kind, remoteAddress }: Transport,
+  { kind, remoteAddress, remotePort }: Transport,
   conventions: Conventions,
 ): Attributes {
   const attributes: Attributes = { "callwire.transport": kind };
   if (remoteAddress !== undefined) attributes["network.peer.address"] = remoteAddress;
+  if (remotePort !== undefined) attributes["network.peer.port"] = remotePort;
   if (conventions === "current") return attributes;
-  const transport = transports[kind];
-  if (transport !== undefined) attributes["network.transport"] = transport;
-  const protocol = protocols[kind];
-  if (protocol !== undefined) attributes["network.protocol.name"] = protocol;
+  Object.assign(attributes, networkAttributes(kind));
   if (remoteAddress !== undefined) attributes["client.address"] = remoteAddress;
   return attributes;
+}
+
+const usualPorts: Readonly<Record<string, number>> = {
+  "http:": 80,
+  "ws:": 80,
+  "https:": 443,
+  "wss:": 443,
+};
+
+const known = new WeakMap<Link, Attributes>();
+
+/** The server that a link leads to; nothing if it has no address, or a relative one. */
+export function serverAttributes(link: Link | undefined): Attributes | undefined {
+  if (link?.address === undefined) return undefined;
+  const before = known.get(link);
+  if (before !== undefined) return before;
+  const attributes = addressAttributes(link.address);
+  known.set(link, attributes);
+  return attributes;
+}
+
+function addressAttributes(address: string): Attributes {
+  if (!URL.canParse(address)) return {};
+  const { protocol, hostname, port, pathname } = new URL(address);
+  if (hostname === "") return { "server.address": pathname };
+  const usual = usualPorts[protocol];
+  const number = port === "" ? usual : Number(port);
+  return {
+    "server.address": hostname.replace(/^\[|\]$/g, ""),
+    ...(number === undefined ? {} : { "server.port": number }),
+  };
+}
+
+/** The name of a method that a client calls, unless it is not on the list; some clients call what others ask for. */
+export function listedMethod(method: string, list: ReadonlySet<string> | undefined): string {
+  return list === undefined || list.has(method) ? method : otherMethod;
 }
 
 /** Attributes of a call that ended with a JSON-RPC error. */

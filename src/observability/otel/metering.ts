@@ -1,24 +1,25 @@
-import { type Histogram, type MeterProvider, metrics as otelMetrics } from "@opentelemetry/api";
+import type { MeterProvider } from "@opentelemetry/api";
+import type { EndedSession } from "../../protocol/ended-session.ts";
 import type { Handle, Middleware } from "../../protocol/handle.ts";
 import type { Service } from "../../protocol/service.ts";
 import type { Answered } from "../../protocol/watch.ts";
-import { durationBounds } from "../call-series.ts";
-import type { Family } from "../metric-family.ts";
 import { createMetrics, labelOf, type Metrics } from "../metrics.ts";
 import { settled, sideOf } from "../observed-call.ts";
-import { version } from "../version.ts";
-import { otherMethod, schemaUrl } from "./attributes.ts";
+import { listedMethod, networkAttributes, otherMethod, serverAttributes } from "./attributes.ts";
+import { Instruments } from "./instruments.ts";
 
 export interface MeteringOptions {
   /** Provides the meter. @default the global one, which does nothing until an SDK is registered */
   readonly meterProvider?: MeterProvider;
   /** The metrics to export; pass those that Prometheus scrapes to get the same numbers. @default new ones */
   readonly metrics?: Metrics;
+  /** Names that outgoing calls may have; all others are `_OTHER`, as in `TracingOptions`. @default all names */
+  readonly methods?: readonly string[];
 }
 
 /**
  * Measures calls for OpenTelemetry: the histograms `rpc.server.call.duration` and
- * `rpc.client.call.duration` of the conventions, and all counters and gauges of the metrics.
+ * `rpc.client.call.duration` of the conventions, those of MCP, and all counters and gauges of the metrics.
  * @example
  * ```ts
  * import { createServer } from "callwire";
@@ -29,18 +30,8 @@ export interface MeteringOptions {
  */
 export function metering(options: MeteringOptions = {}): Middleware {
   const { metrics = createMetrics() } = options;
-  const meter = (options.meterProvider ?? otelMetrics).getMeter("callwire", version, { schemaUrl });
-  const advice = { explicitBucketBoundaries: [...durationBounds] };
-  const answered = meter.createHistogram("rpc.server.call.duration", { unit: "s", advice });
-  const called = meter.createHistogram("rpc.client.call.duration", { unit: "s", advice });
-  /** The histograms of protocols on top of JSON-RPC, by their names. */
-  const operations = new Map<string, Histogram>();
-  const operation = (name: string): Histogram => {
-    const histogram = operations.get(name) ?? meter.createHistogram(name, { unit: "s", advice });
-    operations.set(name, histogram);
-    return histogram;
-  };
-  observe(metrics, options.meterProvider);
+  const methods = options.methods && new Set(options.methods);
+  const meters = new Instruments(options.meterProvider, metrics);
 
   const attributesOf = (method: string, code: number | string | undefined) => ({
     "rpc.system.name": "jsonrpc",
@@ -54,17 +45,21 @@ export function metering(options: MeteringOptions = {}): Middleware {
     return (request, context) => {
       const side = sideOf(context);
       if (side === "watched") return next(request, context);
-      const histogram = side === "outgoing" ? called : answered;
+      const isOutgoing = side === "outgoing";
+      const method = isOutgoing ? listedMethod(request.method, methods) : request.method;
       return settled(
         () => counted(request, context),
         (durationMs, reply, thrown) => {
           const code = thrown?.code ?? reply?.error?.code;
-          histogram.record(durationMs / 1000, attributesOf(request.method, code));
+          const server = isOutgoing ? serverAttributes(context.outgoing?.link) : undefined;
+          meters
+            .calls(isOutgoing ? "client" : "server")
+            .record(durationMs / 1000, { ...attributesOf(method, code), ...server });
           const { facts } = context;
           if (facts === undefined) return;
           const failure = code ?? facts.failureIn(reply?.result);
-          const end = side === "outgoing" ? "client" : "server";
-          operation(`${facts.protocol}.${end}.operation.duration`).record(durationMs / 1000, {
+          const end = isOutgoing ? "client" : "server";
+          meters.of(`${facts.protocol}.${end}.operation.duration`).record(durationMs / 1000, {
             ...facts.labels,
             ...(failure === undefined ? {} : { "error.type": `${failure}` }),
           });
@@ -80,38 +75,19 @@ export function metering(options: MeteringOptions = {}): Middleware {
         own?.answered?.(event);
         const label = labelOf(event.message, service);
         const method = label.startsWith("(") ? otherMethod : label;
-        answered.record(event.durationMs / 1000, attributesOf(method, event.error?.code));
+        meters
+          .calls("server")
+          .record(event.durationMs / 1000, attributesOf(method, event.error?.code));
       },
     };
   };
-  return Object.assign(middleware, { watch, onlyWatches: true });
-}
-
-/** Exports counters and gauges on each collection. */
-function observe(metrics: Metrics, provider: MeterProvider | undefined): void {
-  const meter = (provider ?? otelMetrics).getMeter("callwire", version, { schemaUrl });
-  const simple = (): Exclude<Family, { kind: "histogram" }>[] =>
-    metrics.families().flatMap((family) => (family.kind === "histogram" ? [] : [family]));
-  const instruments = new Map(
-    simple().map(({ name, help, kind }) => {
-      const own = name.replace("_", ".");
-      const settings = { description: help };
-      return [
-        name,
-        kind === "counter"
-          ? meter.createObservableCounter(own, settings)
-          : meter.createObservableGauge(own, settings),
-      ];
-    }),
-  );
-  meter.addBatchObservableCallback(
-    (result) => {
-      for (const { name, series } of simple()) {
-        const instrument = instruments.get(name);
-        if (instrument === undefined) continue;
-        for (const { labels, value } of series) result.observe(instrument, value, labels);
-      }
-    },
-    [...instruments.values()],
-  );
+  const sessionEnded = (session: EndedSession): void => {
+    const { protocol, side, durationMs, transport, labels, failure } = session;
+    meters.of(`${protocol}.${side}.session.duration`).record(durationMs / 1000, {
+      ...labels,
+      ...(transport === undefined ? {} : networkAttributes(transport)),
+      ...(failure === undefined ? {} : { "error.type": failure }),
+    });
+  };
+  return Object.assign(middleware, { watch, sessionEnded, onlyWatches: true });
 }

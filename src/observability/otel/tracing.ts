@@ -24,8 +24,10 @@ import {
   type Conventions,
   callAttributes,
   errorAttributes,
+  listedMethod,
   otherMethod,
   schemaUrl,
+  serverAttributes,
   transportAttributes,
 } from "./attributes.ts";
 
@@ -36,7 +38,12 @@ export interface TracingOptions {
   readonly conventions?: Conventions;
   /** Where outgoing calls carry the trace context: in the envelope or header, or in `_meta` of the params as in MCP. @default "envelope" */
   readonly carrier?: "envelope" | "meta";
-  /** Added to every span, such as `server.address` on a client. @default none */
+  /**
+   * Names that spans of outgoing calls may have; all others are `_OTHER`. Give it where names come from outside, as in a
+   * gateway. Servers know their methods. @default all names
+   */
+  readonly methods?: readonly string[];
+  /** Added to every span, such as `server.address` if the link does not know it. @default none */
   readonly attributes?: Attributes;
   /** Most stream items that become events of a span. @default 128 */
   readonly maxItemEvents?: number;
@@ -55,9 +62,8 @@ type Carrier = Record<string, string>;
  * ```
  */
 export function tracing(options: TracingOptions = {}): Middleware {
-  const provider = options.tracerProvider ?? trace;
   const isIdle = options.tracerProvider === undefined ? noSdk : () => false;
-  const tracer = new CallTracer(provider.getTracer("callwire", version, { schemaUrl }), options);
+  const tracer = new CallTracer(options);
   const middleware = (next: Handle): Handle => {
     return (request, context) => {
       if (isIdle()) return next(request, context);
@@ -70,22 +76,39 @@ export function tracing(options: TracingOptions = {}): Middleware {
 }
 
 class CallTracer {
-  readonly #tracer: Tracer;
+  readonly #given: TracerProvider | undefined;
+  #provider: TracerProvider | undefined;
+  #current: Tracer | undefined;
   readonly #conventions: Conventions;
   readonly #carrier: "envelope" | "meta";
   readonly #attributes: Attributes | undefined;
   readonly #maxItems: number;
+  readonly #methods: ReadonlySet<string> | undefined;
   /** Spans of calls being answered, with the number of items sent. */
   readonly #open = new WeakMap<Context, { readonly span: Span; items: number }>();
 
   readonly #services = new Set<Service>();
 
-  constructor(tracer: Tracer, options: TracingOptions) {
-    this.#tracer = tracer;
+  constructor(options: TracingOptions) {
+    this.#given = options.tracerProvider;
+    this.#methods = options.methods && new Set(options.methods);
     this.#conventions = options.conventions ?? "current";
     this.#carrier = options.carrier ?? "envelope";
     this.#attributes = options.attributes;
     this.#maxItems = options.maxItemEvents ?? 128;
+  }
+
+  /**
+   * The tracer of the current provider. One of a provider that was replaced records nothing: an SDK registers its own if
+   * it has another copy of the API.
+   */
+  get #tracer(): Tracer {
+    const provider = this.#given ?? trace.getTracerProvider();
+    if (this.#current === undefined || provider !== this.#provider) {
+      this.#provider = provider;
+      this.#current = provider.getTracer("callwire", version, { schemaUrl });
+    }
+    return this.#current;
   }
 
   /** Ends spans: only the watch sees time-outs and replies that cannot be serialized. */
@@ -138,17 +161,19 @@ class CallTracer {
       }
       return next(own, context);
     };
-    return this.#out(request, send, context.facts);
+    return this.#out(request, send, context);
   }
 
   /** Sends a call in a client span. */
   #out<R extends MaybePromise<Reply | undefined>>(
     request: Request,
     send: (request: Request, span?: Span) => R,
-    facts?: CallFacts,
+    { facts, outgoing }: Pick<Context, "facts" | "outgoing"> = {},
   ): R {
     const parent = otelContext.active();
-    const span = this.#start(request, request.method, SpanKind.CLIENT, parent, facts);
+    const method = listedMethod(request.method, this.#methods);
+    const server = serverAttributes(outgoing?.link);
+    const span = this.#start(request, method, SpanKind.CLIENT, parent, facts, server);
     if (span.spanContext().traceId === noTrace) return send(request);
     const active = trace.setSpan(parent, span);
     const own = this.#injected(request, active, facts === undefined ? this.#carrier : "meta");
@@ -167,9 +192,10 @@ class CallTracer {
     kind: SpanKind,
     parent: OtelContext,
     facts: CallFacts | undefined,
+    server?: Attributes,
   ): Span {
     const known = callAttributes(request, method, this.#conventions);
-    const attributes = { ...known, ...facts?.attributes, ...this.#attributes };
+    const attributes = { ...known, ...server, ...facts?.attributes, ...this.#attributes };
     // Span names must be few, so unknown methods share one.
     const name = facts?.name ?? (method === otherMethod ? "jsonrpc" : method);
     return this.#tracer.startSpan(name, { kind, attributes }, parent);

@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import { mostInside, withBytesInside } from "../../protocol/attachments.ts";
 import { type Clock, systemClock } from "../../protocol/clock.ts";
 import type { Context } from "../../protocol/context.ts";
 import type { Handle, Middleware } from "../../protocol/handle.ts";
@@ -118,7 +119,7 @@ export interface SignParamsOptions {
 export function signParams(options: SignParamsOptions): Middleware {
   const { clock = systemClock } = options;
   const key = new Key(options.key);
-  return (next) => (request, context) => {
+  const signed = (request: Request): Request => {
     const { params = {} } = request;
     if (!isNamed(params))
       throw new TypeError("only params by name can be signed; pass an object instead of an array");
@@ -130,7 +131,15 @@ export function signParams(options: SignParamsOptions): Middleware {
     };
     const text = canonicalJson(signedMembers(request, stamped));
     const signature = key.sign(text).toString("base64url");
-    return next({ ...request, params: { ...stamped, signature } }, context);
+    return { ...request, params: { ...stamped, signature } };
+  };
+  return (next) => (request, context) => {
+    const { attachments } = request;
+    if (attachments === undefined) return next(signed(request), context);
+    // The signature covers what is in the message.
+    return withBytesInside(request, attachments, mostInside, context.signal).then((whole) =>
+      next(signed(whole), context),
+    );
   };
 }
 

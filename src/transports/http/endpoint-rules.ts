@@ -142,19 +142,19 @@ export class EndpointRules {
       case "POST": {
         if (refused !== undefined) return { kind: "refuse", refusal: refused };
         if (this.service.answerer.settings.overload?.refuses()) return refuseBusy;
+        if (isJsonType(head.contentType)) {
+          return Number(head.contentLength ?? 0) > this.service.limits.maxMessageBytes
+            ? { kind: "refuse", refusal: this.tooLarge }
+            : readBody;
+        }
         if (isLinesType(head.contentType)) {
           return codingOf(head.contentEncoding) === undefined ? readLines : refuseCoding;
         }
-        const boundary = isJsonType(head.contentType) ? undefined : boundaryOf(head.contentType);
-        if (boundary !== undefined) {
-          return head.get("rpc-attachments") === undefined
-            ? refuseUnmarked
-            : { kind: "parts", boundary };
-        }
-        if (!isJsonType(head.contentType)) return refuseType;
-        return Number(head.contentLength ?? 0) > this.service.limits.maxMessageBytes
-          ? { kind: "refuse", refusal: this.tooLarge }
-          : readBody;
+        const boundary = boundaryOf(head.contentType);
+        if (boundary === undefined) return refuseType;
+        return head.get("rpc-attachments") === undefined
+          ? refuseUnmarked
+          : { kind: "parts", boundary };
       }
       case "OPTIONS":
         return { kind: "refuse", refusal: this.#preflight(head) };

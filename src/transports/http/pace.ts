@@ -25,7 +25,7 @@ interface Waiting {
   /** Without it, the call would see what an `AsyncLocalStorage` holds for another request. */
   readonly scope: AsyncResource;
   readonly since: number;
-  /** When it arrived, as `Overload` measures time. */
+  /** When the first request of the same turn arrived, as `Overload` measures time. */
   readonly arrival: number;
   /** The first turn in which it may run. */
   readonly turn: number;
@@ -40,9 +40,13 @@ export class Pace {
   readonly #overload: Overload | undefined;
   readonly #timer: { now(): number };
   #waiting: Waiting[] = [];
+  /** How long calls have run in this turn of the event loop. */
   #spentMs = 0;
+  #isSpending = false;
   #turns = 0;
   #isTurning = false;
+  /** When the first request of this turn arrived; to read the CPU time for each would take longer than to parse it. */
+  #arrival: number | undefined = undefined;
   /** Turns since the last call. */
   #idleTurns = 0;
   /** Set when a request arrives, whatever becomes of it. */
@@ -50,6 +54,7 @@ export class Pace {
   /** Until then no call runs in the turn that read its request. */
   #pressedUntil = 0;
   readonly #goOn = (): void => this.#runWaiting();
+  readonly #turned = (): void => this.#rest();
 
   /** Tests pass their own `timer`, in milliseconds. */
   constructor(overload: Overload | undefined, timer: { now(): number } = performance) {
@@ -66,7 +71,8 @@ export class Pace {
     } else {
       // By the turn after the next one, the event loop has read the connection once more.
       const scope = new AsyncResource("HTTPINCOMINGMESSAGE", ownScope);
-      const arrival = this.#overload?.arrival() ?? 0;
+      this.#arrival ??= this.#overload?.arrival() ?? 0;
+      const arrival = this.#arrival;
       this.#waiting.push({ request, run, scope, since: now, arrival, turn: this.#turns + 2 });
       this.#count(this.#waiting.length);
       this.#turn();
@@ -74,6 +80,10 @@ export class Pace {
   }
 
   #timed(run: () => void, startedAt: number): void {
+    if (!this.#isSpending) {
+      this.#isSpending = true;
+      setImmediate(this.#turned);
+    }
     run();
     this.#spentMs += this.#timer.now() - startedAt;
     if (this.#spentMs >= turnMs) this.#turn();
@@ -85,9 +95,15 @@ export class Pace {
     setImmediate(this.#goOn);
   }
 
+  #rest(): void {
+    this.#isSpending = false;
+    if (!this.#isTurning) this.#spentMs = 0;
+  }
+
   #runWaiting(): void {
     this.#isTurning = false;
     this.#turns++;
+    this.#arrival = undefined;
     const mayBeMore = this.hasArrived && ++this.#idleTurns < mostTurns;
     this.hasArrived = false;
     if (mayBeMore) {

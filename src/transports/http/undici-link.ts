@@ -1,5 +1,5 @@
 import type { ConnectionOptions } from "node:tls";
-import { buildConnector, Pool } from "undici";
+import type { buildConnector, Pool } from "undici";
 import {
   type HeaderRecord,
   RequestHeaders,
@@ -18,6 +18,7 @@ import { type Exchange, exchangeLink, type Payload } from "../../protocol/exchan
 import type { Link } from "../../protocol/link.ts";
 import type { Request } from "../../protocol/message.ts";
 import { absoluteAddress, httpUrl, isRelative } from "../../protocol/url.ts";
+import { connectorOf } from "./connector.ts";
 import {
   acceptEither,
   defaultMaxReplyBytes,
@@ -25,11 +26,20 @@ import {
   type HttpLinkOptions,
 } from "./fetch-link.ts";
 import { InflatingHandler } from "./inflating-handler.ts";
+import { PlainPool } from "./plain-pool.ts";
 import { PoolCall } from "./pool-call.ts";
 
 export interface NodeHttpLinkOptions extends HttpLinkOptions {
-  /** Most connections at the same time; further calls wait for a free one, and each open stream holds one. @default 256 */
+  /**
+   * Most connections at the same time; further calls wait for a free one, and each open stream holds one. Requests that
+   * undici sends, such as uploads, have as many again. @default 256
+   */
   readonly connections?: number;
+  /**
+   * Sends short requests over connections of its own and reads plain replies itself, in about two thirds of the time
+   * of undici, which sends and reads everything else. False leaves everything to undici. @default true
+   */
+  readonly fastPath?: boolean;
   /** How to verify the server, and the certificate of the client: `ca`, `cert`, `key`, … @default the roots of Node */
   readonly tls?: Pick<
     ConnectionOptions,
@@ -38,8 +48,7 @@ export interface NodeHttpLinkOptions extends HttpLinkOptions {
 }
 
 /**
- * Calls over HTTP POST, with a pool of connections from undici, which takes a fraction of the time
- * of `fetch` in Node. Idle connections do not keep the process alive.
+ * Calls over HTTP POST, with a pool of connections, which takes a fraction of the time of `fetch` in Node. Idle connections do not keep the process alive.
  * @example
  * ```ts
  * import { createClient } from "callwire";
@@ -52,15 +61,24 @@ export interface NodeHttpLinkOptions extends HttpLinkOptions {
  * ```
  */
 export function httpLink(url: string | URL, options: NodeHttpLinkOptions = {}): Link {
-  if (options.fetch !== undefined) return fetchLink(url, options);
+  if (options.fetch !== undefined || isOfPage(url, options)) return fetchLink(url, options);
   const { maxReplyBytes = defaultMaxReplyBytes, signer } = options;
-  let destination = isRelative(url) ? undefined : destinationOf(httpUrl(url), options);
+  const address = isRelative(url) ? undefined : httpUrl(url);
+  let destination: Destination | undefined;
+  let opening: Promise<void> | undefined;
   let closed = false;
   const headers = new RequestHeaders(acceptEither, options.headers, options.credentials);
 
   // The signature of a reply covers its text.
   const codings = signer?.check === undefined ? nodeCodings : ["identity"];
   const coding = options.compress ? { "accept-encoding": codings.join(", ") } : undefined;
+
+  const open = async (): Promise<void> => {
+    const to = address ?? httpUrl(absoluteAddress(url, options.baseUrl));
+    const opened = await destinationOf(to, options);
+    if (closed) throw closedError();
+    destination = opened;
+  };
 
   const dispatch = (
     body: SentBody | AsyncIterable<string> | ReadableStream<Uint8Array>,
@@ -69,12 +87,22 @@ export function httpLink(url: string | URL, options: NodeHttpLinkOptions = {}): 
   ): Promise<string | undefined> =>
     new Promise((resolve, reject) => {
       const call = new PoolCall(payload, maxReplyBytes, resolve, reject);
+      const to = destination as Destination;
+      if (typeof body === "string" && to.plain?.dispatch(body, own, call)) return;
       if (signer?.check !== undefined) call.check = { reply: signer.check, sent: own };
-      const { pool, path } = destination as Destination;
       const handler = options.compress ? new InflatingHandler(call) : call;
       // Its types leave out iterables and streams, which it takes as any other request of undici does.
       const sent = body as SentBody;
-      pool.dispatch({ path, method: "POST", headers: own, body: sent }, handler);
+      const request = { path: to.path, method: "POST", headers: own, body: sent } as const;
+      if (to.pool !== undefined) to.pool.dispatch(request, handler);
+      else {
+        openPool(to, options)
+          .then((pool) => {
+            if (closed) throw closedError();
+            pool.dispatch(request, handler);
+          })
+          .catch(reject);
+      }
     });
 
   const send = (
@@ -109,8 +137,10 @@ export function httpLink(url: string | URL, options: NodeHttpLinkOptions = {}): 
 
   const exchange: Exchange = (text, payload) => {
     if (destination === undefined) {
-      if (closed) throw new WireError("CLOSED", "the link is closed");
-      destination = destinationOf(httpUrl(absoluteAddress(url, options.baseUrl)), options);
+      opening ??= open().finally(() => {
+        opening = undefined;
+      });
+      return opening.then(() => exchange(text, payload));
     }
     const to = destination;
     const items = uploadOf(payload, signer);
@@ -135,10 +165,11 @@ export function httpLink(url: string | URL, options: NodeHttpLinkOptions = {}): 
   };
 
   return exchangeLink(renewing(exchange, options.credentials), {
+    address: `${url}`,
     write: writeRequest,
     close: async () => {
       closed = true;
-      await destination?.pool.destroy();
+      await Promise.all([destination?.plain?.destroy(), destination?.pool?.destroy()]);
     },
     tap: options.tap,
     // A signature covers a text.
@@ -146,23 +177,52 @@ export function httpLink(url: string | URL, options: NodeHttpLinkOptions = {}): 
   });
 }
 
-/** Where the calls of a link go. */
-interface Destination {
-  readonly target: string;
-  readonly path: string;
-  readonly pool: Pool;
+/**
+ * Whether the link is code of a page, which also runs in Node, in tests and on servers that render: it uses `fetch`
+ * there too, because MSW, Next.js and others replace that.
+ */
+function isOfPage(url: string | URL, { connections, tls }: NodeHttpLinkOptions): boolean {
+  return isRelative(url) && connections === undefined && tls === undefined;
 }
 
-function destinationOf(url: URL, options: NodeHttpLinkOptions): Destination {
-  const { origin, pathname, search } = url;
+/** Where the calls of a link go. */
+interface Destination {
+  readonly origin: string;
+  readonly target: string;
+  readonly path: string;
+  /** For plain requests; undefined if all are left to undici. */
+  readonly plain: PlainPool | undefined;
+  /** For all others; opened with the first of them. */
+  pool: Pool | undefined;
+}
+
+const defaultConnections = 256;
+
+async function destinationOf(url: URL, options: NodeHttpLinkOptions): Promise<Destination> {
+  const { origin, host, pathname, search } = url;
   const path = pathname + search;
-  const pool = new Pool(origin, {
-    connections: options.connections ?? 256,
+  const { connections = defaultConnections, signer, compress, fastPath = true } = options;
+  const plain =
+    fastPath && signer === undefined && compress !== true
+      ? new PlainPool({ origin, host, path }, await connectorOf(url, options.tls), connections)
+      : undefined;
+  return { origin, target: origin + path, path, plain, pool: undefined };
+}
+
+/** undici takes as long to load as all of callwire, and servers, which import this file too, seldom need it. */
+async function openPool(to: Destination, options: NodeHttpLinkOptions): Promise<Pool> {
+  const { buildConnector, Pool } = await import("undici");
+  to.pool ??= new Pool(to.origin, {
+    connections: options.connections ?? defaultConnections,
     // The caller decides how long to wait for a reply.
     headersTimeout: 0,
     connect: closingOnErrors(buildConnector({ ...options.tls })),
   });
-  return { target: origin + path, path, pool };
+  return to.pool;
+}
+
+function closedError(): WireError {
+  return new WireError("CLOSED", "the link is closed");
 }
 
 /** Closes a socket after a bad TLS record: Node emits an error and leaves it open, so that the call would wait for ever. */

@@ -4,7 +4,7 @@ import { type Envelope, isEnvelope } from "../../protocol/envelope.ts";
 import { WireError } from "../../protocol/errors.ts";
 import type { Link } from "../../protocol/link.ts";
 import type { Log } from "../../protocol/log.ts";
-import { parsePayload } from "../../protocol/parse.ts";
+import { parsePayload } from "../../protocol/payload.ts";
 import type { Service } from "../../protocol/service.ts";
 import type { Msg, MsgHdrs, NatsConnection, Subscription } from "./client-library.ts";
 import {

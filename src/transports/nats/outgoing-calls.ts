@@ -4,7 +4,7 @@ import { WireError } from "../../protocol/errors.ts";
 import type { Payload } from "../../protocol/exchange.ts";
 import type { Id, Params, Request } from "../../protocol/message.ts";
 import { badReply } from "../../protocol/pair.ts";
-import { parsePayload } from "../../protocol/parse.ts";
+import { parsePayload } from "../../protocol/payload.ts";
 import { requestText } from "../../protocol/serialize.ts";
 import type { Msg, MsgHdrs } from "./client-library.ts";
 import { isUndelivered } from "./headers.ts";

@@ -4,7 +4,7 @@ import type { Clock } from "../../protocol/clock.ts";
 import { defaultDrainMs } from "../../protocol/defaults.ts";
 import { isEnvelope } from "../../protocol/envelope.ts";
 import { callsDone } from "../../protocol/origin-calls.ts";
-import { parsePayload, unparsable } from "../../protocol/parse.ts";
+import { parsePayload, unparsable } from "../../protocol/payload.ts";
 import { errorText } from "../../protocol/serialize.ts";
 import type { Service } from "../../protocol/service.ts";
 import type { Msg, NatsConnection, Subscription } from "./client-library.ts";

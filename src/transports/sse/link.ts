@@ -58,6 +58,7 @@ export function sseLink(url: string | URL, options: SseLinkOptions = {}): Link {
     return new EventExchange(target, own, renew, payload, options).run(text);
   };
   return exchangeLink(renewing(exchange, options.credentials), {
+    address,
     write: writeRequest,
     tap: options.tap,
   });

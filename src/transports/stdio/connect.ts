@@ -5,6 +5,7 @@ import type { Notices } from "../../connection/notices.ts";
 import { StreamChannel } from "../../connection/stream-channel.ts";
 import { type FramingChoice, framingOf } from "../../framing/framing-choice.ts";
 import { longestDelayMs } from "../../protocol/clock.ts";
+import { consoleLog } from "../../protocol/console-log.ts";
 import { WireError } from "../../protocol/errors.ts";
 import { limitsFrom } from "../../protocol/limits.ts";
 import { childStream, killOnExit } from "./child-stream.ts";
@@ -61,7 +62,7 @@ export async function spawnConnection(
   return new Connection(channel, {
     service,
     limits,
-    log: options.log,
+    log: options.log ?? service?.log ?? consoleLog,
     seal: options.seal,
     tap: options.tap,
     transport: { kind: "stdio", headers: {}, remoteAddress: undefined },

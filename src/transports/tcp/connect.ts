@@ -6,6 +6,7 @@ import type { HeartbeatOptions } from "../../connection/heartbeat.ts";
 import { StreamChannel } from "../../connection/stream-channel.ts";
 import { type FramingChoice, framingOf } from "../../framing/framing-choice.ts";
 import { systemClock } from "../../protocol/clock.ts";
+import { consoleLog } from "../../protocol/console-log.ts";
 import { defaultConnectTimeoutMs } from "../../protocol/defaults.ts";
 import { WireError } from "../../protocol/errors.ts";
 import { limitsFrom } from "../../protocol/limits.ts";
@@ -55,7 +56,7 @@ export async function connectSocket(options: ConnectOptions): Promise<Connection
   const connection = new Connection(channel, {
     service,
     limits,
-    log: options.log,
+    log: options.log ?? service?.log ?? consoleLog,
     seal: options.seal,
     tap: options.tap,
     transport: {

@@ -28,7 +28,8 @@ export function tcpLink(target: string | SocketLinkOptions, options: UnixLinkOpt
   // `tls: undefined` must not turn off TLS that the address asks for.
   const own: SocketLinkOptions = { ...given, ...options, tls: options.tls ?? tls };
   mustHaveOneTarget(own);
-  return reconnecting((signal) => connectSocket({ ...own, signal }), own.reconnect);
+  const link = reconnecting((signal) => connectSocket({ ...own, signal }), own.reconnect);
+  return Object.assign(link, { address: addressOf(own) });
 }
 
 /**
@@ -45,6 +46,11 @@ export function tcpLink(target: string | SocketLinkOptions, options: UnixLinkOpt
  */
 export function unixLink(path: string, options: UnixLinkOptions = {}): Link {
   return tcpLink({ ...options, path });
+}
+
+function addressOf({ host = "localhost", port, path }: SocketLinkOptions): string {
+  if (path !== undefined) return `unix:${path}`;
+  return `tcp://${host.includes(":") ? `[${host}]` : host}:${port}`;
 }
 
 function fromUrl(text: string): ConnectOptions {

@@ -16,6 +16,7 @@ import type { Transport } from "../../protocol/origin.ts";
 import type { Service } from "../../protocol/service.ts";
 import { ConnectionCounts, type ConnectionLimits } from "../../streams/connection-counts.ts";
 import { peerCertificate } from "../../streams/peer-certificate.ts";
+import { limitHandshakes } from "../../streams/tls-handshakes.ts";
 import { acceptWaiting } from "../../streams/waiting-connections.ts";
 import { closeWhenIdle } from "./idle.ts";
 import { socketStream } from "./socket-stream.ts";
@@ -108,17 +109,21 @@ export class SocketServer implements AsyncDisposable {
     this.#framing = framingOf(options.framing);
     this.#log = options.log ?? service.log;
     this.#unix = path === undefined || isPipe(path) ? undefined : new UnixPath(path);
-    this.#counts = new ConnectionCounts(options);
+    this.#counts = new ConnectionCounts(options, this.#log, service.running.clock);
     this.#idleMs = limitOf("idleTimeoutMs", options.idleTimeoutMs, hourMs);
-    this.#server =
-      tls === undefined
-        ? createServer()
-        : createTlsServer({ minVersion: "TLSv1.2", handshakeTimeout: 10_000, ...tls }, (socket) =>
-            this.#accept(socket),
-          );
+    if (tls === undefined) this.#server = createServer();
+    else {
+      const { handshakeTimeout = 10_000 } = tls;
+      const server = createTlsServer(
+        { minVersion: "TLSv1.2", ...tls, handshakeTimeout },
+        (socket) => this.#accept(socket),
+      );
+      limitHandshakes(server, handshakeTimeout, service.running.clock);
+      this.#server = server;
+    }
     this.#server.maxConnections = this.#counts.max + mostToldBusy;
     this.#server.on("connection", (socket: Socket) => this.#connected(socket));
-    this.#server.on("drop", () => this.#logDropped());
+    this.#server.on("drop", () => this.#counts.dropped());
     this.#server.on("tlsClientError", (error: Error) =>
       this.#log.debug({ err: error }, "TLS handshake failed"),
     );
@@ -190,7 +195,6 @@ export class SocketServer implements AsyncDisposable {
       if (!isTls) this.#accept(socket);
       return;
     }
-    this.#logDropped();
     // A client whose handshake fails knows that nothing ran; others have to be told.
     if (isTls || this.#toldBusy >= mostToldBusy) socket.destroy();
     else {
@@ -198,10 +202,6 @@ export class SocketServer implements AsyncDisposable {
       socket.once("close", () => this.#toldBusy--);
       this.#connect(socket, this.#transportOf(socket), serverBusy);
     }
-  }
-
-  #logDropped(): void {
-    this.#log.warn({}, "too many connections; dropped one");
   }
 
   #accept(socket: Socket): void {
@@ -223,6 +223,7 @@ export class SocketServer implements AsyncDisposable {
       kind: path !== undefined ? "unix" : tls !== undefined ? "tls" : "tcp",
       headers: {},
       remoteAddress: socket.remoteAddress,
+      remotePort: socket.remotePort,
       certificate: peerCertificate(socket),
     };
   }

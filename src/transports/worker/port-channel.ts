@@ -25,6 +25,10 @@ export class PortChannel implements Channel, PortListener {
     if (!this.#ended) this.#port.postMessage(text);
   }
 
+  sendBytes(frame: Uint8Array): void {
+    if (!this.#ended) this.#port.postMessage(frame);
+  }
+
   close(): void {
     if (this.#ended) return;
     this.#port.postMessage(goodbye);
@@ -35,6 +39,8 @@ export class PortChannel implements Channel, PortListener {
     if (this.#ended) return;
     if (typeof value === "string") this.#listener?.message(value);
     else if (value === goodbye) this.end();
+    else if (value instanceof Uint8Array && this.#listener?.bytes !== undefined)
+      this.#listener.bytes(value);
     else this.unreadable();
   }
 

@@ -2,6 +2,7 @@ import { randomFillSync } from "node:crypto";
 import { constants, deflateRawSync } from "node:zlib";
 
 const finalText = 0x81;
+const finalBinary = 0x82;
 const finalDeflatedText = 0xc1;
 const maskBit = 0x80;
 const longestHeader = 14;
@@ -47,6 +48,18 @@ function deflatedFrame(text: string, masked: boolean): Buffer {
   frame[0] = finalDeflatedText;
   writeLength(frame, 1, length, masked ? maskBit : 0);
   deflated.copy(frame, start, 0, length);
+  if (masked) mask(frame, start, length);
+  return frame;
+}
+
+/** Encodes bytes as a binary frame. */
+export function binaryFrame(bytes: Uint8Array, masked: boolean): Buffer {
+  const { length } = bytes;
+  const start = lengthSize(length) + (masked ? 4 : 0);
+  const frame = Buffer.allocUnsafe(start + length);
+  frame[0] = finalBinary;
+  writeLength(frame, 1, length, masked ? maskBit : 0);
+  frame.set(bytes, start);
   if (masked) mask(frame, start, length);
   return frame;
 }

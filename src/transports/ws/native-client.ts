@@ -42,7 +42,7 @@ export function webSocketLink(address: string | URL, options: WebSocketLinkOptio
   return new DeferredLink(async () => {
     const url = webSocketUrl(address, options.baseUrl);
     return (await load(url)).nativeLink(url, options);
-  });
+  }, `${address}`);
 }
 
 /** Most code of a link is loaded when it connects, so that a page starts without it. */

@@ -37,7 +37,8 @@ export async function openNative(url: URL, options: WebSocketConnectOptions): Pr
       timer.cancel();
       signal?.removeEventListener("abort", abort);
     };
-    const channel = new SocketChannel(socket, limits, { clock });
+    const sendBytes = (frame: Uint8Array): void => socket.send(frame as Uint8Array<ArrayBuffer>);
+    const channel = new SocketChannel(socket, limits, { clock, sendBytes });
     signal?.addEventListener("abort", abort, { once: true });
     socket.onopen = () => {
       settled();

@@ -1,6 +1,5 @@
 import { randomBytes } from "node:crypto";
 import type { Duplex } from "node:stream";
-import { WebSocket } from "ws";
 import type { Channel, ChannelListener, CloseReason } from "../../connection/channel.ts";
 import { Heartbeat, type HeartbeatOptions } from "../../connection/heartbeat.ts";
 import { SendQueue } from "../../connection/send-queue.ts";
@@ -9,7 +8,8 @@ import { WireError } from "../../protocol/errors.ts";
 import type { WireBuffers } from "../../protocol/memory-bounds.ts";
 import { countUnsent } from "../../streams/unsent-bytes.ts";
 import { closes, lossOf, messageTooBig, notText, policyViolation, tooLong } from "./close-code.ts";
-import { deflatedFrames, IncomingFrames, textFrames } from "./frames.ts";
+import type { ClosingSocket } from "./closing-socket.ts";
+import { binaryFrame, deflatedFrames, IncomingFrames, textFrames } from "./frames.ts";
 
 /** The socket under a WebSocket of `ws`. */
 type Socket = Duplex & { setTimeout?(ms: number): unknown };
@@ -23,17 +23,6 @@ export interface NodeChannelOptions {
   readonly writeTimeoutMs?: number;
   /** Counts what the peer has not read when the socket closes. */
   readonly buffers?: WireBuffers;
-}
-
-/** A WebSocket that says when it is about to close, so that queued replies still leave before the close frame. */
-export class ClosingSocket extends WebSocket {
-  beforeClose?: (code: number | undefined, reason: string | Buffer | undefined) => void;
-
-  /** `ws` also calls this itself, if the peer closes or breaks the protocol. */
-  override close(code?: number, reason?: string | Buffer): void {
-    this.beforeClose?.(code, reason);
-    super.close(code, reason);
-  }
 }
 
 const open = 1;
@@ -66,8 +55,8 @@ export class NodeChannel implements Channel {
   #paused = false;
   /** Whether reading is stopped. */
   #stopped = false;
-  /** Messages that arrived in the chunk during which reading stopped; undefined stands for a binary one. */
-  readonly #held: (string | undefined)[] = [];
+  /** Messages that arrived in the chunk during which reading stopped. */
+  readonly #held: (string | Uint8Array)[] = [];
   /** The last ping that is unanswered. */
   #owedPong: Uint8Array | undefined;
   /** Payload of our last ping; a peer that does not read cannot know it. */
@@ -137,7 +126,15 @@ export class NodeChannel implements Channel {
 
   send(text: string): void {
     if (this.#closing || this.#ended) return;
-    if (!this.#queue.add(text)) return;
+    if (this.#queue.add(text)) this.#flushSoon();
+  }
+
+  sendBytes(frame: Uint8Array): void {
+    if (this.#closing || this.#ended) return;
+    if (this.#queue.addFrame(binaryFrame(frame, this.#masked))) this.#flushSoon();
+  }
+
+  #flushSoon(): void {
     // Runs when all messages of a chunk were read and the promises that they settled are done. A client also gathers
     // the calls of everything read in this turn, for example on the sockets of a gateway.
     if (this.#masked) setImmediate(this.#flushLater);
@@ -173,11 +170,11 @@ export class NodeChannel implements Channel {
   #receive(data: Buffer, isBinary: boolean): void {
     if (this.#closing || this.#ended) return;
     this.#heartbeat.heard = true;
-    const text = isBinary ? undefined : data.toString();
-    if (this.#held.length === 0 && this.#hasRoom) this.#take(text);
+    const message = isBinary ? data : data.toString();
+    if (this.#held.length === 0 && this.#hasRoom) this.#take(message);
     else {
       // A paused socket still delivers what it has read.
-      this.#held.push(text);
+      this.#held.push(message);
       this.#pauseOrResume();
     }
   }
@@ -186,9 +183,10 @@ export class NodeChannel implements Channel {
     return !this.#paused && this.bufferedBytes <= this.#holdAbove;
   }
 
-  #take(text: string | undefined): void {
-    if (text === undefined) this.#listener?.fault(notText);
-    else this.#listener?.message(text);
+  #take(message: string | Uint8Array): void {
+    if (typeof message === "string") this.#listener?.message(message);
+    else if (this.#listener?.bytes !== undefined) this.#listener.bytes(message);
+    else this.#listener?.fault(notText);
   }
 
   /** Handles held messages while there is room for their replies. */
@@ -196,7 +194,7 @@ export class NodeChannel implements Channel {
     // A destroyed socket calls back for everything that it drops, and held messages must not be handled then.
     if (this.#socket.destroyed || this.#concluding) return;
     while (this.#held.length > 0 && !this.#closing && this.#hasRoom) {
-      this.#take(this.#held.shift());
+      this.#take(this.#held.shift() as string | Uint8Array);
     }
     this.#pauseOrResume();
   }
@@ -318,7 +316,7 @@ export class NodeChannel implements Channel {
       return;
     }
     this.#concluding = true;
-    this.#take(this.#held.shift());
+    this.#take(this.#held.shift() as string | Uint8Array);
     setImmediate(() => this.#conclude(error));
   }
 

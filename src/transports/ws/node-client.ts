@@ -3,10 +3,12 @@ import type { ConnectionOptions as TlsOptions } from "node:tls";
 import { Connection } from "../../connection/connection.ts";
 import { maxIncomingBytes } from "../../connection/connection-options.ts";
 import { longestDelayMs } from "../../protocol/clock.ts";
+import { consoleLog } from "../../protocol/console-log.ts";
 import { defaultConnectTimeoutMs } from "../../protocol/defaults.ts";
 import type { Link } from "../../protocol/link.ts";
 import { isRelative } from "../../protocol/url.ts";
 import { connectionFailed, webSocketUrl } from "./address.ts";
+import type { ClosingSocket } from "./closing-socket.ts";
 import {
   clientLimits,
   reconnectingWith,
@@ -15,7 +17,7 @@ import {
   type WebSocketConnectOptions,
   type WebSocketLinkOptions,
 } from "./link-options.ts";
-import { ClosingSocket, NodeChannel } from "./node-channel.ts";
+import { NodeChannel } from "./node-channel.ts";
 import { receiverSettings } from "./receiver-settings.ts";
 
 /** Options that browsers do not have. */
@@ -49,11 +51,12 @@ export async function connectWebSocket(
   options: NodeWebSocketConnectOptions = {},
 ): Promise<Connection> {
   const url = webSocketUrl(address, options.baseUrl);
-  const { service, log, seal, signal } = options;
+  const { service, log = service?.log ?? consoleLog, seal, signal } = options;
   const limits = clientLimits(options);
   const request = await upgradeRequest(options);
+  const { ClosingSocket } = await import("./closing-socket.ts");
   signal?.throwIfAborted();
-  const ws = openSocket(url, request, options, maxIncomingBytes(limits));
+  const ws = openSocket(ClosingSocket, url, request, options, maxIncomingBytes(limits));
   return new Promise((resolve, reject) => {
     let refusal: IncomingMessage | undefined;
     let accepted: IncomingMessage | undefined;
@@ -108,10 +111,12 @@ export async function connectWebSocket(
  */
 export function webSocketLink(address: string | URL, options: NodeWebSocketLinkOptions = {}): Link {
   if (!isRelative(address)) webSocketUrl(address, options.baseUrl);
-  return reconnectingWith((own) => connectWebSocket(address, own), options);
+  const link = reconnectingWith((own) => connectWebSocket(address, own), options);
+  return Object.assign(link, { address: `${address}` });
 }
 
 function openSocket(
+  Socket: typeof ClosingSocket,
   url: URL,
   request: UpgradeRequest,
   options: NodeWebSocketConnectOptions,
@@ -124,7 +129,7 @@ function openSocket(
     handshakeTimeout: Math.min(options.connectTimeoutMs ?? defaultConnectTimeoutMs, longestDelayMs),
   };
   try {
-    return new ClosingSocket(url, [...request.protocols], settings);
+    return new Socket(url, [...request.protocols], settings);
   } catch (error) {
     throw connectionFailed(url, "cannot be connected to", { cause: error });
   }

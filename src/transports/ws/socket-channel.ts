@@ -18,6 +18,8 @@ export interface SocketChannelOptions {
   readonly clock?: Clock | undefined;
   /** How long to wait for a peer that does not read. @default no limit */
   readonly writeTimeoutMs?: number;
+  /** Sends a binary frame, on platforms that tell binary frames from text; without it none is sent or accepted. */
+  readonly sendBytes?: (frame: Uint8Array) => unknown;
 }
 
 /** How often a socket without a drain event is polled. */
@@ -30,6 +32,7 @@ export class SocketChannel implements Channel {
   readonly #drainAbove: number;
   readonly #clock: Clock;
   readonly #writeTimeoutMs: number;
+  readonly sendBytes: ((frame: Uint8Array) => void) | undefined;
   #listener: ChannelListener | undefined;
   #polling: Timer | undefined;
   /** Bytes buffered at the last poll, and for how long none has left. */
@@ -44,6 +47,8 @@ export class SocketChannel implements Channel {
     this.#drainAbove = limits.maxBufferedBytes / 4;
     this.#clock = options.clock ?? systemClock;
     this.#writeTimeoutMs = options.writeTimeoutMs ?? Number.POSITIVE_INFINITY;
+    const { sendBytes } = options;
+    if (sendBytes !== undefined) this.sendBytes = (frame) => this.#send(() => sendBytes(frame));
   }
 
   get bufferedBytes(): number {
@@ -55,9 +60,13 @@ export class SocketChannel implements Channel {
   }
 
   send(text: string): void {
+    this.#send(() => this.#socket.send(text));
+  }
+
+  #send(send: () => unknown): void {
     if (this.#closing || this.#ended) return;
     try {
-      this.#socket.send(text);
+      send();
     } catch (error) {
       // Some throw if the peer has just closed, before they report it.
       this.#end(error as Error);
@@ -77,10 +86,12 @@ export class SocketChannel implements Channel {
     this.#cut = this.#clock.after(closeTimeoutMs, () => this.#giveUp());
   }
 
-  /** A message arrived; only a string is valid. */
+  /** A message arrived: a string, or an ArrayBuffer if binary frames are accepted. */
   receive(data: unknown): void {
     if (this.#closing || this.#ended) return;
     if (typeof data === "string") this.#listener?.message(data);
+    else if (data instanceof ArrayBuffer && this.sendBytes !== undefined)
+      this.#listener?.bytes?.(new Uint8Array(data));
     else this.#listener?.fault(notText);
   }
 

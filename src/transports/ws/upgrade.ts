@@ -1,6 +1,5 @@
 import { type IncomingMessage, STATUS_CODES } from "node:http";
 import type { Duplex } from "node:stream";
-import { WebSocketServer } from "ws";
 import { Connection } from "../../connection/connection.ts";
 import type { HeartbeatOptions } from "../../connection/heartbeat.ts";
 import { defaultWriteTimeoutMs } from "../../protocol/defaults.ts";
@@ -10,7 +9,8 @@ import type { Principal, Transport } from "../../protocol/origin.ts";
 import type { Service } from "../../protocol/service.ts";
 import { ConnectionCounts, type ConnectionLimits } from "../../streams/connection-counts.ts";
 import { peerCertificate } from "../../streams/peer-certificate.ts";
-import { ClosingSocket, NodeChannel } from "./node-channel.ts";
+import type { ClosingSocket, Upgrader } from "./closing-socket.ts";
+import { NodeChannel } from "./node-channel.ts";
 import { OpenConnections } from "./open-connections.ts";
 import { receiverSettings } from "./receiver-settings.ts";
 import { type AdmissionOptions, admit, full, isRefused, type Refused } from "./upgrade-check.ts";
@@ -58,16 +58,12 @@ export function wsUpgrade(service: Service, options: WsUpgradeOptions = {}): Upg
   if (path !== undefined && !path.startsWith("/")) {
     throw new TypeError(`"path" must begin with a slash, not "${path}"`);
   }
-  const counts = new ConnectionCounts(options);
+  const counts = new ConnectionCounts(options, service.log, service.running.clock);
   const writeTimeoutMs = limitOf("writeTimeoutMs", options.writeTimeoutMs, defaultWriteTimeoutMs);
   const connections = new OpenConnections(service);
   const access = new HostCheck(service, options);
-  const sockets = new WebSocketServer({
-    ...receiverSettings(service.limits.maxMessageBytes, options.compress),
-    noServer: true,
-    clientTracking: false,
-    WebSocket: ClosingSocket,
-  });
+  const settings = receiverSettings(service.limits.maxMessageBytes, options.compress);
+  let sockets: Upgrader | undefined;
 
   const connect = (
     ws: ClosingSocket,
@@ -104,6 +100,10 @@ export function wsUpgrade(service: Service, options: WsUpgradeOptions = {}): Upg
     }
     const transport = transportOf(request);
     const verdict = await admit(service, access, options, request, transport);
+    if (sockets === undefined) {
+      const { Upgrader } = await import("./closing-socket.ts");
+      sockets ??= new Upgrader(settings);
+    }
     if (socket.destroyed) return;
     if (isRefused(verdict)) refuse(socket, verdict);
     // The shutdown may have begun meanwhile.
@@ -131,8 +131,9 @@ function isOnlyListener(socket: Duplex): boolean {
 }
 
 function transportOf({ headers, socket }: IncomingMessage): Transport {
-  const { remoteAddress } = socket;
-  return { kind: "websocket", headers, remoteAddress, certificate: peerCertificate(socket) };
+  const { remoteAddress, remotePort } = socket;
+  const certificate = peerCertificate(socket);
+  return { kind: "websocket", headers, remoteAddress, remotePort, certificate };
 }
 
 function refuse(socket: Duplex, { status, message, headers }: Refused): void {

@@ -1,13 +1,14 @@
 import { a2aClient, type StreamResponse } from "callwire/a2a";
 import { PostgresWorkStore } from "callwire/work/postgres";
 import pg from "pg";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { sharedSessionTests } from "../../mcp/server/shared-sessions.ts";
 import { describeWith } from "../../services.ts";
 import { recordOf, sharedStoreContract, storeContract } from "../../work/store-contract.ts";
 import { gate, says, serveAgent } from "../served-agent.ts";
 import { type PostgresServer, startPostgres } from "./postgres-server.ts";
 
-describeWith(["a2a peers", "postgresql"], "tasks in PostgreSQL", () => {
+describeWith(["a2a peers", "postgresql"], "work in PostgreSQL", () => {
   let server: PostgresServer;
   let pool: pg.Pool;
 
@@ -24,7 +25,7 @@ describeWith(["a2a peers", "postgresql"], "tasks in PostgreSQL", () => {
     await server?.stop();
   });
 
-  test("are read, listed, followed and cancelled by another process of the fleet", async () => {
+  test("tasks are read, listed, followed and cancelled by another process of the fleet", async () => {
     const [step, end] = [gate(), gate()];
     const aborted = gate();
     const one = await serveAgent({
@@ -69,8 +70,9 @@ describeWith(["a2a peers", "postgresql"], "tasks in PostgreSQL", () => {
   };
   storeContract(emptyStore);
   sharedStoreContract(emptyStore);
+  describe("with the sessions of MCP servers", () => sharedSessionTests(emptyStore));
 
-  test("are not found when their time is up, and removed when others are added", async () => {
+  test("tasks are not found when their time is up, and removed when others are added", async () => {
     const store = await emptyStore();
     await store.save(recordOf("old", { ttlMs: 1 }));
     await expect.poll(() => store.load("old")).toBeUndefined();
@@ -79,7 +81,7 @@ describeWith(["a2a peers", "postgresql"], "tasks in PostgreSQL", () => {
     expect(rows).toEqual([{ id: "new" }]);
   });
 
-  test("cannot be in a table whose name is SQL", () => {
+  test("tasks cannot be in a table whose name is SQL", () => {
     expect(() => new PostgresWorkStore(pool, { table: "x; DROP TABLE y" })).toThrow(
       /table must be a name/,
     );

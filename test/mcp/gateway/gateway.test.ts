@@ -3,6 +3,7 @@ import { memoryChannels } from "callwire/connection";
 import {
   McpError,
   type McpServer,
+  mcpFetchHandler,
   mcpGateway,
   mcpServer,
   prompt,
@@ -17,10 +18,11 @@ import {
   mcpClient,
   mcpMemoryLink,
 } from "callwire/mcp/client";
-import { auditLog, authorize, rateLimit } from "callwire/security";
+import { auditLog, authenticate, authorize, bearer, rateLimit } from "callwire/security";
 import { FakeClock } from "callwire/testing";
 import { describe, expect, test } from "vitest";
 import { whileTimePasses } from "../../passing-time.ts";
+import { type Answered, envelope, request } from "../server/asking.ts";
 
 const info = { name: "test", version: "1.0.0", log: silentLog };
 
@@ -357,4 +359,35 @@ test("a session may have a connection of its own, which ends with it", async () 
   await Promise.race(closed.slice(1));
   await three.callTool("notes_add", { a: 1, b: 2 });
   await Promise.all([two.close(), three.close(), gateway.close()]);
+});
+
+test("a client that leaves questions unanswered does not take the place of others", async () => {
+  const gateway = mcpGateway(
+    { notes: { link: mcpMemoryLink(everything()), era: "modern" } },
+    { ...info, use: [authenticate(bearer((id) => ({ id })))] },
+  );
+  const handler = mcpFetchHandler(gateway);
+  const body = JSON.stringify(
+    request("tools/call", { name: "notes_ask", _meta: envelope({ elicitation: { form: {} } }) }),
+  );
+  const asks = async (user: string): Promise<Answered> => {
+    const headers = {
+      authorization: `Bearer ${user}`,
+      "content-type": "application/json",
+      accept: "application/json, text/event-stream",
+      "mcp-protocol-version": "2026-07-28",
+      "mcp-method": "tools/call",
+      "mcp-name": "notes_ask",
+    };
+    const reply = await handler(
+      new Request("http://127.0.0.1/mcp", { method: "POST", headers, body }),
+    );
+    const text = await reply.text();
+    return JSON.parse(text.slice(text.lastIndexOf('{"jsonrpc"')).trim());
+  };
+  let held = 0;
+  while ((await asks("ann")).error === undefined) held++;
+  expect(held).toBe(667);
+  expect(await asks("bob")).toMatchObject({ result: { resultType: "input_required" } });
+  await gateway.close({ drainMs: 0 });
 });

@@ -196,3 +196,19 @@ test("a nonce without a signature keeps a caller from sending twice", async () =
   expect(await receive({ jsonrpc: "2.0", method: "transfer", id: 7 })).toBe("signature-missing");
   expect(ran).toEqual(["transfer"]);
 });
+
+test("the signature covers files, which go inside the message", async () => {
+  const methods = { text: ({ file }: { file: Blob }) => file.text() };
+  await using server = createServer(methods, { use: [signedParams({ keys: [key] })] });
+  const { port } = await serveHttp(server, { port: 0 });
+  const sent: string[] = [];
+  const link = httpLink(`http://127.0.0.1:${port}/rpc`, {
+    tap: (text, direction) => void (direction === "sent" && sent.push(text)),
+  });
+  await using client = createClient<typeof methods>(link, {
+    values: "rich",
+    use: [signParams({ key })],
+  });
+  expect(await client.api.text({ file: new Blob(["sea"]) })).toBe("sea");
+  expect(JSON.parse(sent[0] as string).params.file.data).toBe("c2Vh");
+});

@@ -47,6 +47,8 @@ export interface WireTraits {
   readonly streams?: "credit" | "buffers" | "none";
   /** The same for what a client uploads. @default "credit" on duplex wires, "none" on others */
   readonly uploads?: "credit" | "buffers" | "none";
+  /** Whether bytes travel beside messages, so that their length does not count as that of a message. @default false */
+  readonly beside?: boolean;
   /** What a message over the limit leads to: an error and nothing else, or an error and the end. @default "answer" */
   readonly oversize?: "answer" | "cut";
   /** Whether several clients reach one server; with stdio each client has its own. @default true */

@@ -10,6 +10,7 @@ export function httpFront(
 ): Front {
   return {
     duplex: false,
+    beside: true,
     streams: "buffers",
     uploads: "buffers",
     inFlight: 200,

@@ -1,5 +1,5 @@
 import { connect } from "node:net";
-import { type Framing, newlineFraming } from "callwire/framing";
+import { type Framing, lengthPrefixFraming, newlineFraming } from "callwire/framing";
 import { connectSocket, serveSocket } from "callwire/tcp";
 import { blankLine, type Front, Proxies, rawStream } from "../contract.ts";
 import { freePath } from "./free-path.ts";
@@ -17,6 +17,7 @@ function socketFront(
   return {
     oversize: "cut",
     bytes: true,
+    beside: framing === lengthPrefixFraming,
     ...(framing === newlineFraming ? { except: blankLine } : undefined),
     async serve(service) {
       const socket = await serveSocket(service, { ...place(), framing });

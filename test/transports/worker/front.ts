@@ -4,6 +4,7 @@ import { type Front, Inbox } from "../contract.ts";
 
 export const portFront: Front = {
   measured: false,
+  beside: true,
   async serve(service) {
     const ports: MessagePort[] = [];
     const open = (): MessagePort => {

@@ -11,6 +11,7 @@ const plain = { perMessageDeflate: false };
 export function wsFrontWith({ compress = false }: { readonly compress?: boolean }): Front {
   return {
     oversize: "cut",
+    beside: true,
     async serve(service) {
       const { port, url, kill } = await serveService(service, { compress });
       const proxies = new Proxies({ port, host: "127.0.0.1" });

@@ -24,6 +24,7 @@ import {
 import type { Principal } from "../../../protocol/origin.ts";
 import { callsWhere, dropCall } from "../../../protocol/origin-calls.ts";
 import { isLegacy } from "../../revisions.ts";
+import { reportEnd } from "../legacy.ts";
 import type { McpServer } from "../mcp-server.ts";
 import type { Session } from "../session.ts";
 import {
@@ -81,6 +82,7 @@ export class McpEndpoint {
     const { sessions: sessionOptions = {} } = options;
     this.sessions = new SessionTable(clock, sessionOptions, (session, isUnused) => {
       server.changes.removeSession(session);
+      reportEnd(session, server.sessionReports, "http");
       for (const call of this.#callsOf(session)) call.drop();
       if (isUnused && !this.#isClosed) void this.shared?.forget(session).catch(() => {});
     });
@@ -153,6 +155,7 @@ export class McpEndpoint {
 
   /** The session has begun. */
   open(session: Session): void {
+    session.since = this.server.sessionReports.begin();
     this.sessions.add(session);
     this.server.changes.addSession(session);
   }

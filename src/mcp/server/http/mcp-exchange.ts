@@ -17,7 +17,7 @@ import { keptEntries } from "../../../protocol/json-text.ts";
 import type { Linked } from "../../../protocol/linked-list.ts";
 import { andThen, type Id, type MaybePromise } from "../../../protocol/message.ts";
 import type { Origin, Principal } from "../../../protocol/origin.ts";
-import { parsePayload, unparsable } from "../../../protocol/parse.ts";
+import { parsePayload, unparsable } from "../../../protocol/payload.ts";
 import { errorText, idText } from "../../../protocol/serialize.ts";
 import type { McpServer } from "../mcp-server.ts";
 import { modernWire } from "../modern.ts";

@@ -5,7 +5,7 @@ import { ErrorCode, shuttingDown, type Undisclosed } from "../../../protocol/err
 import { callFailureIn } from "../../../protocol/failure-data.ts";
 import type { ErrorObject } from "../../../protocol/message.ts";
 import { Origin, type Usage } from "../../../protocol/origin.ts";
-import { parsePayload, unparsable } from "../../../protocol/parse.ts";
+import { parsePayload, unparsable } from "../../../protocol/payload.ts";
 import { isStopping, outcomeOf } from "../../../protocol/retry-rule.ts";
 import type { Service } from "../../../protocol/service.ts";
 import { hasReadableHeaders, transportOf, unreadableHeaders } from "../headers.ts";

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import { ZlibQueue } from "../../src/http/zlib-queue.ts";
+import { JobQueue } from "../../src/http/job-queue.ts";
 
 test("at most four jobs run at a time, and the others in their order", () => {
-  const queue = new ZlibQueue();
+  const queue = new JobQueue(4);
   const begun: number[] = [];
   const ends: (() => void)[] = [];
   for (let i = 0; i < 6; i++) {

@@ -1,16 +1,20 @@
-/** How many jobs run at a time: as many as Node has threads for them. */
-const mostAtOnce = 4;
-
 /** A job calls `done` when it holds nothing any more. */
 type Job = (done: () => void) => void;
 
-/**
- * Lets jobs of zlib wait for each other. Each holds a window and tables of up to some megabytes from its start to its
- * end, so that a thousand at once would fill the memory, and they would not end sooner.
- */
-export class ZlibQueue {
+/** Lets jobs wait for each other that would take too much memory, or too many threads, all at once. */
+export class JobQueue {
+  readonly #mostAtOnce: number;
   readonly #waiting: Job[] = [];
   #running = 0;
+
+  constructor(mostAtOnce: number) {
+    this.#mostAtOnce = mostAtOnce;
+  }
+
+  /** How many jobs have not begun. */
+  get waiting(): number {
+    return this.#waiting.length;
+  }
 
   run(job: Job): void {
     this.#waiting.push(job);
@@ -18,7 +22,7 @@ export class ZlibQueue {
   }
 
   #next(): void {
-    if (this.#running >= mostAtOnce) return;
+    if (this.#running >= this.#mostAtOnce) return;
     const job = this.#waiting.shift();
     if (job === undefined) return;
     this.#running++;

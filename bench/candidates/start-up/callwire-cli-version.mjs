@@ -1,0 +1,3 @@
+import { command } from "../start-up-program.mjs";
+
+export default () => command(["--version"]);

@@ -1,0 +1,34 @@
+/** Starts a program in a process of its own, until it ends, and takes the CPU time of that process. */
+import { spawnSync } from "node:child_process";
+import { fileURLToPath } from "node:url";
+
+const cwd = fileURLToPath(new URL("..", import.meta.url));
+/** Writes what the process took to a pipe of its own, so that its output stays as it is. */
+const report = `data:text/javascript,${encodeURIComponent(`
+  import { writeSync } from "node:fs";
+  process.on("exit", () => {
+    const { user, system } = process.cpuUsage();
+    writeSync(3, String(user + system));
+  });
+`)}`;
+
+/** `expected` is what the output has to contain. */
+export function prepare({ args, input = "", expected = "" }) {
+  const start = () => {
+    const { status, output, error } = spawnSync(process.execPath, ["--import", report, ...args], {
+      cwd,
+      input,
+      encoding: "utf8",
+      stdio: ["pipe", "pipe", "pipe", "pipe"],
+      env: { ...process.env, NO_COLOR: "1" },
+    });
+    if (error) throw error;
+    const [, stdout, stderr, cpuMicros] = output;
+    if (status !== 0 || !stdout.includes(expected)) {
+      throw new Error(`${args.join(" ")}: ${status} ${(stdout + stderr).slice(0, 500)}`);
+    }
+    return { calls: 1, cpuMicros: Number(cpuMicros) };
+  };
+  start();
+  return start;
+}

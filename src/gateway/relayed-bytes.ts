@@ -1,0 +1,45 @@
+import {
+  type Attachments,
+  attachedIn,
+  defaultMaxBytes,
+  mayAttach,
+  withBytesInside,
+} from "../protocol/attachments.ts";
+import type { Context } from "../protocol/context.ts";
+import { invalidParams } from "../protocol/errors.ts";
+import { carries, type Link } from "../protocol/link.ts";
+import type { Request } from "../protocol/message.ts";
+import { attachedFault } from "../protocol/received-bytes.ts";
+import { Settled, tooLong } from "./failures.ts";
+
+/** The request with its bytes beside it or, if the link cannot carry them, as base64 inside. */
+export async function carriable(
+  request: Request,
+  attachments: Attachments,
+  link: Link,
+  maxBytes: number | undefined,
+  { signal }: Context,
+): Promise<Request> {
+  if (await carries(link, request)) return { ...request, attachments };
+  try {
+    return await withBytesInside(request, attachments, maxBytes ?? defaultMaxBytes, signal);
+  } catch (error) {
+    throw error instanceof RangeError ? new Settled(tooLong) : error;
+  }
+}
+
+/** The bytes beside a request, if it has any. */
+export function attachmentsOf(
+  { params, types }: Request,
+  { incoming }: Context,
+): Attachments | undefined {
+  if (incoming === undefined || types === undefined || !mayAttach(types)) return undefined;
+  try {
+    const attached = attachedIn(params, types);
+    const fault = attachedFault(attached, incoming.limits);
+    if (fault !== undefined) throw new Settled(fault);
+    return attached.length === 0 ? undefined : incoming.attachments;
+  } catch (error) {
+    throw error instanceof Settled ? error : new Settled(invalidParams((error as Error).message));
+  }
+}

@@ -1,0 +1,199 @@
+import { RpcError, WireError } from "callwire";
+import type { Side } from "./controlled-wire.ts";
+import type { Kind } from "./scenario.ts";
+
+/** Most items that a reader may have before it reads one. */
+const window = 64;
+const streamLength = 70;
+
+type Happening = "lose" | "stop" | "finish" | "crash" | "close" | "sleep";
+
+interface Entry {
+  readonly kind: Kind;
+  begun: boolean;
+  runs: number;
+  outcome: PromiseSettledResult<unknown> | undefined;
+  cancelled: boolean;
+  /** Items read since the last gap. */
+  items: number;
+  gaps: number;
+  /** Items sent in answer to the last request. */
+  sent: number;
+  requests: number;
+}
+
+/** What really happened to each call, and what the client was told; `check` compares them. */
+export class Ledger {
+  readonly #entries: Entry[];
+  readonly #calls = new Map<unknown, number>();
+  readonly #happened = new Set<Happening>();
+  #fault: string | undefined;
+
+  constructor(kinds: readonly Kind[]) {
+    this.#entries = kinds.map((kind) => ({
+      kind,
+      begun: false,
+      runs: 0,
+      outcome: undefined,
+      cancelled: false,
+      items: 0,
+      gaps: 0,
+      sent: 0,
+      requests: 0,
+    }));
+  }
+
+  happened(what: Happening): void {
+    this.#happened.add(what);
+  }
+
+  begun(call: number): void {
+    this.#entry(call).begun = true;
+  }
+
+  cancelled(call: number): void {
+    this.#entry(call).cancelled = true;
+  }
+
+  ran(call: number): void {
+    this.#entry(call).runs++;
+  }
+
+  isOpen(call: number): boolean {
+    return this.#entry(call).outcome === undefined;
+  }
+
+  settled(call: number, outcome: PromiseSettledResult<unknown>): void {
+    const entry = this.#entry(call);
+    if (entry.outcome !== undefined) this.#fault ??= `call ${call} settled twice`;
+    entry.outcome = outcome;
+  }
+
+  gap(call: number): void {
+    const entry = this.#entry(call);
+    entry.gaps++;
+    entry.items = 0;
+    if (entry.kind === "write" || entry.kind === "watch")
+      this.#fault ??= `call ${call} was repeated, but is not idempotent`;
+  }
+
+  item(call: number, item: unknown): void {
+    const entry = this.#entry(call);
+    if (item !== entry.items) this.#fault ??= `call ${call} got item ${item}, not ${entry.items}`;
+    if (entry.outcome !== undefined) this.#fault ??= `call ${call} got an item after its end`;
+    entry.items++;
+  }
+
+  /** A message was sent; the first of a call tells its id. */
+  sent(from: Side, text: string): void {
+    const parsed: unknown = JSON.parse(text);
+    for (const message of [parsed].flat() as Message[]) {
+      const { id, method, params } = message;
+      if (from === "client" && typeof params?.call === "number") {
+        const entry = this.#entry(params.call);
+        entry.requests++;
+        entry.sent = 0;
+        if (id !== undefined) this.#calls.set(id, params.call);
+      }
+      if (method !== "$/stream") continue;
+      const call = this.#calls.get(params?.id);
+      if (call === undefined) this.#fault ??= "an item was sent for an unknown call";
+      else this.#entry(call).sent++;
+    }
+  }
+
+  /** A message without its id, which differs from run to run. */
+  nameOf(text: string): string {
+    return text.replace(/"id":(\d+)/g, (_, id) => `"id":"${this.#calls.get(Number(id))}"`);
+  }
+
+  summary(): unknown {
+    return [
+      [...this.#happened].sort(),
+      this.#entries.map(({ outcome, ...entry }) => [Object.values(entry), labelOf(outcome)]),
+    ];
+  }
+
+  get isUnsettled(): boolean {
+    return this.#entries.some(({ begun, outcome }) => begun && outcome === undefined);
+  }
+
+  /** Throws if something is not as guaranteed. */
+  check(): void {
+    if (this.#fault !== undefined) throw new Error(this.#fault);
+    for (const [call, entry] of this.#entries.entries()) {
+      const fault = this.#faultIn(entry);
+      if (fault !== undefined) throw new Error(`call ${call} (${entry.kind}) ${fault}`);
+    }
+  }
+
+  mustBeSettled(): void {
+    if (this.isUnsettled) throw new Error("a call never settles");
+  }
+
+  #faultIn({ kind, runs, outcome, cancelled, items, sent }: Entry): string | undefined {
+    const isIdempotent = kind === "read" || kind === "follow";
+    if (runs > 1 && !isIdempotent) return `ran ${runs} times`;
+    if (sent > items + window && outcome === undefined && !cancelled)
+      return `was sent ${sent} items, of which ${items} were read`;
+    if (outcome === undefined) return undefined;
+    if (outcome.status === "fulfilled") {
+      if (runs === 0 && kind !== "note") return "succeeded, but did not run";
+      if (outcome.value === "end" && items !== streamLength)
+        return `ended after ${items} of ${streamLength} items`;
+      return undefined;
+    }
+    const { reason } = outcome;
+    if (runs > 0 && saysNotRun(reason)) return `ran, but failed with ${labelOf(outcome)}`;
+    return this.#explains(reason, cancelled) ? undefined : `failed with ${labelOf(outcome)}`;
+  }
+
+  /** Whether something happened that this failure is true for. */
+  #explains(reason: unknown, cancelled: boolean): boolean {
+    const has = (...any: readonly Happening[]): boolean =>
+      any.some((one) => this.#happened.has(one));
+    if (reason instanceof WireError) {
+      switch (reason.code) {
+        case "ABORTED":
+          return cancelled;
+        case "TIMEOUT":
+          return has("sleep");
+        case "CLOSED":
+          return has("close");
+        case "CONNECTION_LOST":
+          return has("lose", "stop", "finish", "crash");
+        case "CONNECTION_FAILED":
+          return has("stop", "finish", "crash");
+        default:
+          return false;
+      }
+    }
+    return reason instanceof RpcError && has("stop", "sleep");
+  }
+
+  #entry(call: number): Entry {
+    const entry = this.#entries[call];
+    if (entry === undefined) throw new Error(`there is no call ${call}`);
+    return entry;
+  }
+}
+
+interface Message {
+  readonly id?: unknown;
+  readonly method?: string;
+  readonly params?: { readonly call?: unknown; readonly id?: unknown };
+}
+
+/** Whether a caller may take this failure as "did not run". */
+function saysNotRun(reason: unknown): boolean {
+  if (reason instanceof WireError) return reason.code === "CONNECTION_FAILED";
+  const { data } = reason as { readonly data?: { readonly ran?: unknown } };
+  return data?.ran === false;
+}
+
+function labelOf(outcome: PromiseSettledResult<unknown> | undefined): string {
+  if (outcome === undefined) return "open";
+  if (outcome.status === "fulfilled") return String(outcome.value);
+  const { code, message, data } = outcome.reason as RpcError;
+  return `${code} "${message}" ${JSON.stringify(data) ?? ""}`;
+}
