@@ -46,8 +46,7 @@ export function jsonLine(level: keyof Log, fields: object, message: string): str
  * strings and numbers, and a replacer would be called for each.
  */
 export function eventLine(fields: object, first = ""): string {
-  const time = isoTime(Date.now());
-  let line = `{"time":"${time}"${first}`;
+  let line = `{"time":"${isoTime(Date.now())}"${first}`;
   for (const name in fields) {
     const value = (fields as Record<string, unknown>)[name];
     if (value !== undefined) line += `,${valueText(name)}:${valueText(value)}`;
