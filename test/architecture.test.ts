@@ -63,7 +63,6 @@ const calendarTime: Readonly<Record<string, string>> = {
   "src/protocol/log-line.ts": "dates a line of the log",
   "src/http/fast-path/replies.ts": "dates a response",
   "src/observability/line-log.ts": "dates a line of the log",
-  "src/security/audit-log.ts": "dates an entry of the audit log",
   "src/security/authenticate.ts": "compares with expiresAt of a principal",
   "src/security/keys.ts": "compares with the dates of an API key",
   "src/security/jwt.ts": "compares with the dates of a token",
