@@ -120,17 +120,17 @@ function fuzzTable({ targets }) {
 
 /** @param {any} figures */
 function mutantTable({ folders, excused }) {
-  const rows = folders.map((/** @type {any} */ { name, mutants, caught, excused: some }) => [
+  const rows = folders.map((/** @type {any} */ { name, mutants, of, caught, excused: some }) => [
     `\`${name}\``,
-    count(mutants),
+    of === undefined ? count(mutants) : `${count(mutants)} of ${count(of)}, at random`,
     count(caught),
     Array.isArray(some) ? some.length : some,
     `${((100 * caught) / mutants).toFixed(1)} %`,
   ]);
-  const head = ["code", "mutants", "caught", "excused", "caught of all"];
+  const head = ["code", "mutants tried", "caught", "excused", "caught of those tried"];
   const more =
     excused?.length > 0
-      ? "\n\nThe others are listed in `docs/reliability/mutants.json`, each with its reason."
+      ? "\n\nExcused mutants change nothing that a caller could notice; `docs/reliability/mutants.json` gives the reasons."
       : "";
   return table(head, rows) + more;
 }
