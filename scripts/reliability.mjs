@@ -122,14 +122,16 @@ function fuzzTable({ targets }) {
 
 /** @param {any} figures */
 function mutantTable({ folders }) {
-  const rows = folders.map((/** @type {any} */ { name, mutants, caught, excused }) => {
+  const rows = folders.map((/** @type {any} */ { name, mutants, of, caught, excused }) => {
     const reasons = Array.isArray(excused) ? excused.length : excused;
+    const tried = of === undefined ? count(mutants) : `${count(mutants)} of ${count(of)}, at random`;
     const share = `${((100 * caught) / mutants).toFixed(1)} %`;
     const open = count(mutants - caught - reasons);
-    return [`\`${name}\``, count(mutants), count(caught), share, reasons, open];
+    return [`\`${name}\``, tried, count(caught), share, reasons, open];
   });
-  const head = ["code", "mutants", "caught", "caught of all", "excused", "not caught"];
-  const more = "`docs/reliability/mutants.json` has the reason of each excused mutant.";
+  const head = ["code", "mutants tried", "caught", "caught of those tried", "excused", "not caught"];
+  const more =
+    "Excused mutants change nothing that a caller could notice; `docs/reliability/mutants.json` gives the reasons.";
   return `${table(head, rows)}\n\n${more}`;
 }
 
