@@ -146,6 +146,9 @@ async function runTests(left) {
     if (entries.length > seen) heardAt = performance.now();
     for (const entry of entries.slice(seen)) if ("done" in entry) showProgress(entries, entry);
     seen = entries.length;
+    // What tests with mutants left open may keep the process alive.
+    if (left.every((test) => entries.some((entry) => "done" in entry && entry.done === test)))
+      stop();
     const last = entries.at(-1);
     if (last === undefined || !("began" in last) || performance.now() - heardAt < silenceMs) return;
     note({ caught: last.began, test: last.test, by: "the time limit" });

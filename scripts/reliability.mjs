@@ -8,6 +8,8 @@ import { fileURLToPath } from "node:url";
 const root = fileURLToPath(new URL("..", import.meta.url));
 const folder = join(root, "docs", "reliability");
 const page = join(root, "docs", "reliability.md");
+/** Read when a run begins, since the sources may change before it ends. */
+const measured = commit();
 
 /**
  * The command that measures a section, and how its figures are shown.
@@ -33,7 +35,7 @@ export function record(name, figures) {
   mkdirSync(folder, { recursive: true });
   const file = join(folder, `${name}.json`);
   const date = new Date().toISOString().slice(0, 10);
-  writeFileSync(file, JSON.stringify({ date, commit: commit(), ...figures }));
+  writeFileSync(file, JSON.stringify({ date, commit: measured, ...figures }));
   writeFileSync(page, withFigures(readFileSync(page, "utf8")));
   spawnSync("npx", ["biome", "format", "--write", file, page], { cwd: root });
   console.log(`Wrote docs/reliability/${name}.json and docs/reliability.md`);

@@ -46,10 +46,11 @@ export function jsonLine(level: keyof Log, fields: object, message: string): str
  * strings and numbers, and a replacer would be called for each.
  */
 export function eventLine(fields: object, first = ""): string {
-  let line = `{"time":"${isoTime(Date.now())}"${first}`;
+  const time = isoTime(Date.now());
+  let line = `{"time":"${time}"${first}`;
   for (const name in fields) {
     const value = (fields as Record<string, unknown>)[name];
-    if (value !== undefined) line += `,${nameText(name)}:${valueText(value)}`;
+    if (value !== undefined) line += `,${valueText(name)}:${valueText(value)}`;
   }
   return `${line}}`;
 }
@@ -58,19 +59,6 @@ function valueText(value: unknown): string {
   if (typeof value === "number") return Number.isFinite(value) ? `${value}` : "null";
   if (typeof value === "string" && isPlain(value)) return `"${value}"`;
   return safeJson(value);
-}
-
-/** Names of fields as JSON: most lines have the same. */
-const names = new Map<string, string>();
-const mostNames = 100;
-
-function nameText(name: string): string {
-  let text = names.get(name);
-  if (text === undefined) {
-    text = valueText(name);
-    if (names.size < mostNames) names.set(name, text);
-  }
-  return text;
 }
 
 /** JSON of any value, on one line and without control characters. */

@@ -14,7 +14,7 @@ describe("addresses", () => {
     expect(absoluteAddress("ws://a.example/rpc", undefined)).toBe("ws://a.example/rpc");
     expect(absoluteAddress("/rpc", "http://a.example/x")).toBe("http://a.example/rpc");
     expect(() => absoluteAddress("/rpc?token=1", undefined)).toThrow(
-      "the address must be absolute (there is no page and no option baseUrl to resolve it), not /rpc",
+      "the address must be absolute where there is no page and no baseUrl, not /rpc",
     );
     Reflect.set(globalThis, "location", { href: "http://page.example/a/b" });
     onTestFinished(() => void Reflect.deleteProperty(globalThis, "location"));
@@ -47,8 +47,9 @@ test("bytes are written as base64 in both alphabets, and read in the usual one",
   expect(base64Url(bytes)).toBe("-__-AA");
   expect(fromBase64("+//+AA==")).toEqual(bytes);
   for (const text of ["-__-AA", "a", "é"]) expect(() => fromBase64(text)).toThrow();
-  const many = Uint8Array.from({ length: 100_000 }, (_, i) => i);
-  expect(fromBase64(base64(many))).toEqual(many);
+  const many = Buffer.from(Uint8Array.from({ length: 20_000 }, (_, i) => i));
+  expect(base64(many)).toBe(many.toString("base64"));
+  expect(many.equals(fromBase64(base64(many)))).toBe(true);
 });
 
 test("a list has its members in order, and each leaves once", () => {
