@@ -124,12 +124,20 @@ function fuzzTable({ targets }) {
 function mutantTable({ folders }) {
   const rows = folders.map((/** @type {any} */ { name, mutants, of, caught, excused }) => {
     const reasons = Array.isArray(excused) ? excused.length : excused;
-    const tried = of === undefined ? count(mutants) : `${count(mutants)} of ${count(of)}, at random`;
+    const tried =
+      of === undefined ? count(mutants) : `${count(mutants)} of ${count(of)}, at random`;
     const share = `${((100 * caught) / mutants).toFixed(1)} %`;
     const open = count(mutants - caught - reasons);
     return [`\`${name}\``, tried, count(caught), share, reasons, open];
   });
-  const head = ["code", "mutants tried", "caught", "caught of those tried", "excused", "not caught"];
+  const head = [
+    "code",
+    "mutants tried",
+    "caught",
+    "caught of those tried",
+    "excused",
+    "not caught",
+  ];
   const more =
     "Excused mutants change nothing that a caller could notice; `docs/reliability/mutants.json` gives the reasons.";
   return `${table(head, rows)}\n\n${more}`;
