@@ -73,11 +73,6 @@ const services = [
     find: () => installed("examples/board", ".package-lock.json"),
   },
   {
-    name: "next example",
-    from: { npm: "examples/next" },
-    find: () => installed("examples/next", ".package-lock.json"),
-  },
-  {
     name: "vue example",
     from: { npm: "examples/vue" },
     find: () => installed("examples/vue", ".package-lock.json"),
@@ -120,6 +115,16 @@ const services = [
     find: () => pythonWith("jsonrpclib"),
   },
 ];
+
+/** Large, and needed by `npm run test:full` only. @type {Service[]} */
+const longServices = [
+  {
+    name: "next example",
+    from: { npm: "examples/next" },
+    find: () => installed("examples/next", ".package-lock.json"),
+  },
+];
+if (process.env.CALLWIRE_TESTS === "full") services.push(...longServices);
 
 /** @type {Map<string, string>} */
 const found = new Map();

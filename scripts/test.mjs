@@ -25,7 +25,6 @@ const peers = [
   "a2a peers",
   "tracing example",
   "board example",
-  "next example",
   "vue example",
 ];
 
