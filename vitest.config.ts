@@ -8,6 +8,7 @@ const apart = [
   "test/**/*.full.test.ts",
   "test/connection/garbage.test.ts",
   "test/framing/*.test.ts",
+  "test/fuzz/*.test.ts",
   "test/mcp/server/rounds.test.ts",
   "test/mcp/client/server-stream.test.ts",
   "test/regressions/dropped-replies.test.ts",

@@ -72,6 +72,19 @@ answering({
     return { micros: run(ms), heap };
   },
 
+  /** What each million of calls costs in process, and the heap after it. */
+  many({ millions }) {
+    const server = createServer({ add: (a, b) => a + b });
+    const text = '{"jsonrpc":"2.0","method":"add","params":[2,3],"id":1}';
+    return Array.from({ length: millions }, () => {
+      const cpu = process.cpuUsage();
+      for (let i = 0; i < 1e6; i++) server.receive(text);
+      const micros = total(process.cpuUsage(cpu)) / 1e6;
+      globalThis.gc();
+      return { micros, heap: process.memoryUsage().heapUsed };
+    });
+  },
+
   /** Opens connections that have been used once and then stay idle. */
   async connect({ port, count, wire }) {
     const first =

@@ -1,6 +1,6 @@
 /**
- * What grows with what: `node bench/growth.mjs [--quick]` measures 1 to 10,000 methods, 1 to 10,000 idle connections
- * and 1 to 1,000 KiB, beside `node:http` and `ws` by hand, and writes growth.json, growth.md and growth.svg to results/.
+ * What grows with what: `node bench/growth.mjs [--quick]` measures 1 to 10,000 methods, 10 million calls, 1 to 10,000
+ * idle connections and 1 to 1,000 KiB, beside `node:http` and `ws` by hand, and writes growth.json, growth.md and growth.svg to results/.
  */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -18,7 +18,12 @@ const counts = flags.quick ? [1, 100, 1000] : [1, 10, 100, 1000, 10_000];
 const sizes = flags.quick ? [1, 64, 1000] : [1, 4, 16, 64, 256, 1000];
 const [rounds, ms] = flags.quick ? [1, 200] : [5, 400];
 
-const panels = [await methods(), ...(await idleMemory()), await sizesOverHttp()];
+const panels = [
+  await methods(),
+  ...(await manyCalls()),
+  ...(await idleMemory()),
+  await sizesOverHttp(),
+];
 const folder = resultsFolder(flags.out);
 mkdirSync(folder, { recursive: true });
 const here = environment();
@@ -48,6 +53,20 @@ async function methods() {
     unit: "µs of CPU per call",
     lines: [{ name: "callwire", points }],
   };
+}
+
+async function manyCalls() {
+  const end = ownProcess("candidate");
+  const slices = await end.ask("many", { millions: flags.quick ? 3 : 10 });
+  end.close();
+  const line = (value) => [
+    { name: "callwire", points: slices.map((slice, i) => ({ x: i + 1, y: value(slice) })) },
+  ];
+  const shared = { title: "Ten million calls in process", x: "millions" };
+  return [
+    { ...shared, unit: "µs of CPU per call", lines: line(({ micros }) => micros) },
+    { ...shared, unit: "MB of heap", lines: line(({ heap }) => heap / 1e6) },
+  ];
 }
 
 /** The server's memory and the cost of a call, with so many idle connections. */

@@ -21,6 +21,7 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { mutate } from "./mutants.mjs";
 import { planVariable, readJournal } from "./mutation-plan.mjs";
+import { record } from "./reliability.mjs";
 
 /**
  * @typedef {import("./mutation-plan.mjs").Entry} Entry
@@ -146,6 +147,9 @@ async function runTests(left) {
     if (entries.length > seen) heardAt = performance.now();
     for (const entry of entries.slice(seen)) if ("done" in entry) showProgress(entries, entry);
     seen = entries.length;
+    // What tests with mutants left open may keep the process alive.
+    if (left.every((test) => entries.some((entry) => "done" in entry && entry.done === test)))
+      stop();
     const last = entries.at(-1);
     if (last === undefined || !("began" in last) || performance.now() - heardAt < silenceMs) return;
     note({ caught: last.began, test: last.test, by: "the time limit" });
@@ -211,12 +215,7 @@ function writeFigures(rows) {
   const kept = figures.folders.filter(({ name }) => rows.every((row) => row.name !== name));
   const measured = rows.map((row) => ({ ...row, date, commit }));
   const all = [...kept, ...measured].sort((a, b) => (a.name < b.name ? -1 : 1));
-  const text = JSON.stringify(
-    { date, commit, folders: all, excused: figures.excused },
-    undefined,
-    2,
-  );
-  writeFileSync(figuresPath, `${text}\n`);
+  record("mutants", { folders: all, excused: figures.excused });
 }
 
 /** Lines move, so the same change in the same file is meant, nearest to the line. @param {number} id */

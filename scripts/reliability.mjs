@@ -8,6 +8,8 @@ import { fileURLToPath } from "node:url";
 const root = fileURLToPath(new URL("..", import.meta.url));
 const folder = join(root, "docs", "reliability");
 const page = join(root, "docs", "reliability.md");
+/** Read when a run begins, since the sources may change before it ends. */
+const measured = commit();
 
 /**
  * The command that measures a section, and how its figures are shown.
@@ -33,7 +35,7 @@ export function record(name, figures) {
   mkdirSync(folder, { recursive: true });
   const file = join(folder, `${name}.json`);
   const date = new Date().toISOString().slice(0, 10);
-  writeFileSync(file, JSON.stringify({ date, commit: commit(), ...figures }));
+  writeFileSync(file, JSON.stringify({ date, commit: measured, ...figures }));
   writeFileSync(page, withFigures(readFileSync(page, "utf8")));
   spawnSync("npx", ["biome", "format", "--write", file, page], { cwd: root });
   console.log(`Wrote docs/reliability/${name}.json and docs/reliability.md`);
@@ -119,20 +121,26 @@ function fuzzTable({ targets }) {
 }
 
 /** @param {any} figures */
-function mutantTable({ folders, excused }) {
-  const rows = folders.map((/** @type {any} */ { name, mutants, caught, excused: some }) => [
-    `\`${name}\``,
-    count(mutants),
-    count(caught),
-    Array.isArray(some) ? some.length : some,
-    `${((100 * caught) / mutants).toFixed(1)} %`,
-  ]);
-  const head = ["code", "mutants", "caught", "excused", "caught of all"];
+function mutantTable({ folders }) {
+  const rows = folders.map((/** @type {any} */ { name, mutants, of, caught, excused }) => {
+    const reasons = Array.isArray(excused) ? excused.length : excused;
+    const tried =
+      of === undefined ? count(mutants) : `${count(mutants)} of ${count(of)}, at random`;
+    const share = `${((100 * caught) / mutants).toFixed(1)} %`;
+    const open = count(mutants - caught - reasons);
+    return [`\`${name}\``, tried, count(caught), share, reasons, open];
+  });
+  const head = [
+    "code",
+    "mutants tried",
+    "caught",
+    "caught of those tried",
+    "excused",
+    "not caught",
+  ];
   const more =
-    excused?.length > 0
-      ? "\n\nThe others are listed in `docs/reliability/mutants.json`, each with its reason."
-      : "";
-  return table(head, rows) + more;
+    "Excused mutants change nothing that a caller could notice; `docs/reliability/mutants.json` gives the reasons.";
+  return `${table(head, rows)}\n\n${more}`;
 }
 
 /** @param {any} figures */

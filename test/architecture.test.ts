@@ -60,7 +60,7 @@ const nodeNames = /(?<![.#\w$])(Buffer|process|require|__dirname|__filename)\b/;
 const calendarTime: Readonly<Record<string, string>> = {
   "src/protocol/clock.ts": "is the clock",
   "src/client/outgoing-call.ts": "shows when a call is ended",
-  "src/protocol/log-line.ts": "dates a line of the log",
+  "src/protocol/log-line.ts": "dates a line of the log and of the audit log",
   "src/http/fast-path/replies.ts": "dates a response",
   "src/observability/line-log.ts": "dates a line of the log",
   "src/security/authenticate.ts": "compares with expiresAt of a principal",

@@ -25,7 +25,5 @@ export default {
     atLeast(1.2, "callwire", "undici-pool", ["add"]),
     atLeast(2.5, "callwire", "jayson", ["add"]),
     atLeast(2, "callwire-batching", "callwire", ["add"]),
-    // Batching must not cost much where there is nothing to batch.
-    atLeast(0.91, "callwire-batching", "callwire", ["add, 1 in flight"]),
   ].flat(),
 };

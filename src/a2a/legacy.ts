@@ -40,13 +40,17 @@ function partTo({ text, raw, url, data, mediaType, filename, metadata }: Part): 
   return defined({ kind: "file", file, metadata });
 }
 
+const roles: ReadonlyMap<unknown, string> = new Map([
+  ["user", "ROLE_USER"],
+  ["agent", "ROLE_AGENT"],
+]);
+
 function messageFrom(value: unknown): unknown {
   if (typeof value !== "object" || value === null) return value;
   const { kind: _, role, parts, ...rest } = value as Members;
-  const roles: Members = { user: "ROLE_USER", agent: "ROLE_AGENT" };
   return {
     ...rest,
-    role: typeof role === "string" ? (roles[role] ?? role) : role,
+    role: roles.get(role) ?? role,
     parts: Array.isArray(parts) ? parts.map(partFrom) : parts,
   };
 }
@@ -133,7 +137,9 @@ export function pushTo({
 }
 
 function stateFrom(state: unknown): TaskState {
-  return `TASK_STATE_${String(state).toUpperCase().replaceAll("-", "_")}` as TaskState;
+  // An object of a hostile agent may have no string.
+  const name = typeof state === "string" ? state : "unspecified";
+  return `TASK_STATE_${name.toUpperCase().replaceAll("-", "_")}` as TaskState;
 }
 
 function statusFrom(value: unknown): TaskStatus {

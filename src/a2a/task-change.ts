@@ -1,4 +1,4 @@
-import type { Artifact, StreamResponse, Task } from "./model.ts";
+import type { Artifact, Part, StreamResponse, Task } from "./model.ts";
 
 /** The task after an event. Agents and clients use the same rule, so that both have the same task. */
 export function changed(task: Task, event: StreamResponse): Task {
@@ -23,8 +23,14 @@ function withArtifact(
   const at = artifacts.findIndex(({ artifactId }) => artifactId === artifact.artifactId);
   const before = artifacts[at];
   if (before === undefined) return [...artifacts, artifact];
-  const after = append ? { ...before, parts: [...before.parts, ...artifact.parts] } : artifact;
+  const parts = [...partsOf(before), ...partsOf(artifact)];
+  const after = append ? { ...before, parts } : artifact;
   return artifacts.with(at, after);
+}
+
+/** Agents on Protocol Buffers leave out empty lists. */
+function partsOf({ parts }: { readonly parts?: readonly Part[] | null }): readonly Part[] {
+  return parts ?? [];
 }
 
 /** The events that lead from one state of a task to a later one, for a client that missed them. */
@@ -34,8 +40,8 @@ export function changesBetween(before: Task, after: Task): StreamResponse[] {
   for (const artifact of after.artifacts ?? []) {
     const known = before.artifacts?.find(({ artifactId }) => artifactId === artifact.artifactId);
     if (known === undefined) events.push({ artifactUpdate: { taskId, contextId, artifact } });
-    else if (artifact.parts.length > known.parts.length) {
-      const parts = artifact.parts.slice(known.parts.length);
+    else if (partsOf(artifact).length > partsOf(known).length) {
+      const parts = partsOf(artifact).slice(partsOf(known).length);
       events.push({
         artifactUpdate: { taskId, contextId, artifact: { ...artifact, parts }, append: true },
       });

@@ -162,10 +162,7 @@ export class OutgoingCall implements Outgoing, TimedCall, Context {
 
   /** The error for items that came in place of a result. */
   mistaken(): WireError {
-    return new WireError(
-      "BAD_REPLY",
-      `${this.method} streams: use "for await", not "await", or client.stream`,
-    );
+    return new WireError("BAD_REPLY", `${this.method} streams: use for await or client.stream`);
   }
 
   progress(json: unknown, types?: TypedPaths): void {

@@ -227,6 +227,11 @@ export class Incoming implements ChannelListener {
     );
     const calls = entries.filter((_, i) => isCall[i]);
     if (calls.length === 0 && entries.length > 0) return;
+    // Members that occur twice were not looked for in so many entries, so none of the calls may run.
+    if (length > this.#state.limits.maxBatch) {
+      this.#answer(entries, text);
+      return;
+    }
     // An id that a double cannot hold is looked up in the JSON, which must hold the same entries.
     const rest = calls.length === entries.length ? text : keptEntries(text, isCall);
     this.#answer(calls, rest);

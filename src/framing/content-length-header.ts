@@ -47,6 +47,8 @@ const USUAL_NAME = new TextEncoder().encode("Content-Length: ");
 const CR = 13;
 const LF = 10;
 const ZERO = 48;
+/** More are read line by line, where the length of the header is limited. */
+const MAX_DIGITS = 15;
 
 /** The usual header, `Content-Length: 123` and nothing else, parsed without creating strings. */
 export class UsualHeader {
@@ -73,7 +75,7 @@ export class UsualHeader {
     for (let digit = digitAt(chunk, at); digit >= 0 && digit <= 9; digit = digitAt(chunk, ++at)) {
       length = length * 10 + digit;
     }
-    if (at === digits) return false;
+    if (at === digits || at - digits > MAX_DIGITS) return false;
     if (chunk[at] !== CR || chunk[at + 1] !== LF || chunk[at + 2] !== CR || chunk[at + 3] !== LF)
       return false;
     this.#length = length;

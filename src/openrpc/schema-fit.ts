@@ -176,7 +176,8 @@ function resolved(schema: JsonSchema, components: Components): JsonSchema {
   let found = schema;
   for (let i = 0; i < longestChain && typeof found === "object" && found.$ref !== undefined; i++) {
     const name = componentOf(found.$ref);
-    found = (name !== undefined && Object.hasOwn(components, name) && components[name]) || true;
+    const isKnown = name !== undefined && Object.hasOwn(components, name);
+    found = isKnown ? (components[name] as JsonSchema) : true;
   }
   return found;
 }

@@ -18,7 +18,8 @@ const keywords: ReadonlyMap<string, Read> = new Map<string, Read>([
   ["type", typeNames],
   ["enum", when(Array.isArray)],
   ["required", texts],
-  ...named("allOf anyOf oneOf prefixItems", schemaList),
+  ...named("allOf anyOf oneOf", combination),
+  ["prefixItems", schemaList],
   ["items", (...read) => (Array.isArray(read[0]) ? schemaList(...read) : inner(...read))],
   ...named("not if then else contains propertyNames additionalProperties additionalItems", inner),
   ...named("unevaluatedItems unevaluatedProperties", inner),
@@ -69,6 +70,15 @@ function schemaList(
   return undefined;
 }
 
+/** Without a schema to combine, JSON Schema does not define what is allowed. */
+function combination(...read: Parameters<Read>): readonly JsonSchema[] | undefined {
+  const schemas = schemaList(...read);
+  if (schemas?.length !== 0) return schemas;
+  const [, keyword, , report] = read;
+  report(keyword);
+  return undefined;
+}
+
 function schemaMap(
   value: unknown,
   keyword: string,
@@ -85,7 +95,9 @@ function schemaMap(
 }
 
 function typeNames(value: unknown, keyword: string, depth: number, report: ReportFault): unknown {
-  return typeof value === "string" ? value : texts(value, keyword, depth, report);
+  if (typeof value === "string") return value;
+  const names = texts(value, keyword, depth, report);
+  return Array.isArray(names) && names.length === 0 ? undefined : names;
 }
 
 function texts(value: unknown, keyword: string, _: number, report: ReportFault): unknown {

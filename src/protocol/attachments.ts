@@ -53,9 +53,13 @@ export function isByteKind(name: string): name is ByteKind {
   return (byteKinds as readonly string[]).includes(name);
 }
 
-/** Whether some of the paths lead to bytes that may be attached. */
-export function mayAttach(types: TypedPaths): boolean {
-  return byteKinds.some((kind) => types[kind] !== undefined);
+/** Whether some of the paths lead to bytes that may be attached; a peer may send anything as its types. */
+export function mayAttach(types: TypedPaths | null | undefined): boolean {
+  return (
+    typeof types === "object" &&
+    types !== null &&
+    byteKinds.some((kind) => types[kind] !== undefined)
+  );
 }
 
 /** The attached values in JSON, in the order of their parts. Throws a TypeError unless each part has one value. */

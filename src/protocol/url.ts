@@ -1,4 +1,4 @@
-const httpForms = "http://host/path or https://host/path";
+const httpForms = "http(s)://host/path";
 
 /** The error for a wrong address; leaves out query and user, which may hold a secret. */
 export function wrongAddress(expected: string, given: string | URL): TypeError {
@@ -11,17 +11,19 @@ export function isRelative(given: string | URL): boolean {
   return /^[./]/.test(String(given));
 }
 
-/** Undefined outside of a page. */
-export function pageAddress(): string | undefined {
-  return (globalThis as { location?: { href: string } }).location?.href;
-}
-
-/** The absolute address. A relative one counts from `base`, or else from the page. */
-export function absoluteAddress(given: string | URL, base: string | URL | undefined): string {
-  if (/^[\w+.-]+:/.test(String(given))) return String(given);
-  const from = base ?? pageAddress();
-  if (URL.canParse(given, from)) return new URL(given, from).href;
-  throw wrongAddress("absolute where there is no page and no baseUrl", given);
+/** The absolute address. A relative one counts from `base`, or else from the page; a custom `fetch` may need neither. */
+export function absoluteAddress(
+  given: string | URL,
+  base: string | URL | undefined,
+  customFetch?: object,
+): string {
+  const address = String(given);
+  if (/^[\w+.-]+:/.test(address)) return address;
+  const { location: page } = globalThis as { location?: { href: string } };
+  const from = base ?? page?.href;
+  if (URL.canParse(address, from)) return new URL(address, from).href;
+  if (customFetch) return address;
+  throw wrongAddress("absolute without a page or baseUrl", address);
 }
 
 /** A URL for `fetch`, which may be relative to a page. */

@@ -45,7 +45,7 @@ const wires: Readonly<Record<string, () => Link>> = {
 const streamsLike = (method: string) => ({
   name: "WireError",
   code: "BAD_REPLY",
-  message: `${method} streams: use "for await", not "await", or client.stream`,
+  message: `${method} streams: use for await or client.stream`,
 });
 const streams = streamsLike("math/count");
 

@@ -8,8 +8,6 @@ export interface Guarantee {
   readonly test?: readonly [file: string, title: string];
   /** Why no test can enforce it. */
   readonly because?: string;
-  /** True for the few that no test enforces yet. */
-  readonly untested?: true;
 }
 
 const advice = "advice to readers";
@@ -58,8 +56,17 @@ export const guarantees: Readonly<Record<string, readonly Guarantee[]>> = {
       says: "a batch in which every call fails",
       test: ["transports/http/status.test.ts", "has the status of its calls"],
     },
-    { says: "at most four bodies at a time", untested: true },
-    { says: "compressed in another thread, at most four", untested: true },
+    {
+      says: "at most four bodies at a time",
+      test: ["transports/http/codings-at-a-time.test.ts", "at most four bodies are inflated"],
+    },
+    {
+      says: "compressed in another thread, at most four",
+      test: [
+        "transports/http/codings-at-a-time.test.ts",
+        "at most four long replies are compressed",
+      ],
+    },
     {
       says: "at most once a minute",
       test: ["regressions/hosts-refused-in-silence.test.ts", "is logged, at most once a minute"],
@@ -87,7 +94,10 @@ export const guarantees: Readonly<Record<string, readonly Guarantee[]>> = {
   ],
   "nats-durable.md": [
     { says: "as on every transport", because: "compares with plain notifications" },
-    { says: "at most 1,024", untested: true },
+    {
+      says: "at most 1,024",
+      test: ["transports/nats/partitions.test.ts", "has at most 1,024 partitions"],
+    },
     {
       says: "ten minutes at most",
       test: ["transports/nats/jetstream-overtime.test.ts", "wait no longer than ten minutes"],

@@ -3,6 +3,7 @@ import { execFile, spawnSync } from "node:child_process";
 import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { build, cli, environment, type Process, startDemo } from "../cli/process.ts";
@@ -109,4 +110,10 @@ test("each line of the command line that ends by itself works", async () => {
   expect(lines).toHaveLength(7);
   for (const line of lines) await pasted(line);
   expect(await readFile(join(folder, "client.ts"), "utf8")).toContain("export function connect");
+});
+
+test("the table of speed is that of the last benchmark", async () => {
+  const { speedTable } = await import(pathToFileURL(join(root, "bench/speed-table.mjs")).href);
+  const results = await readFile(join(root, "bench/results/results.json"), "utf8");
+  expect(readme).toContain(speedTable(JSON.parse(results).suites));
 });

@@ -115,3 +115,15 @@ test("lines may be concatenated before they are written", () => {
   const text = `${newlineFraming.encode("1")}${newlineFraming.encode("2")}`;
   expect(readAnyhow(text)).toEqual(texts(["1", "2"]));
 });
+
+test("messages that are written together are a line each, also if one has line breaks", () => {
+  for (const [texts, lines] of [
+    [["{}"], "{}\n"],
+    [["{}", "[]"], "{}\n[]\n"],
+    [["{\n}"], "{ }\n"],
+    [["{\n}", "[\r\n]"], "{ }\n[  ]\n"],
+    [['"\u2028"', '"\u2029"'], '"\\u2028"\n"\\u2029"\n'],
+  ] as const) {
+    expect(newlineFraming.encodeAll(texts)).toBe(lines);
+  }
+});

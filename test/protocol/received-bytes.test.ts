@@ -247,19 +247,23 @@ describe("sent bytes", () => {
 });
 
 test("schemas of bytes accept their values alone, and describe them", () => {
-  for (const [schema, value, type, message] of [
-    [bytes(), abc, "bytes", "must be a Uint8Array"],
-    [byteStream(), streamOf(abc), "stream", "must be a ReadableStream"],
+  const base = { type: "string", contentEncoding: "base64" };
+  const descriptor = { data: base, part: { type: "integer", minimum: 1 } };
+  for (const [schema, value, described, message] of [
+    [bytes(), abc, { ...base, "x-callwire-type": "bytes" }, "must be a Uint8Array"],
+    [
+      byteStream(),
+      streamOf(abc),
+      { type: "object", properties: descriptor, "x-callwire-type": "stream" },
+      "must be a ReadableStream",
+    ],
   ] as const) {
     const standard = schema["~standard"];
     expect(standard).toMatchObject({ version: 1, vendor: "callwire" });
     expect(standard.validate(value)).toEqual({ value });
     expect(standard.validate("abc")).toEqual({ issues: [{ message }] });
-    const described = { type: "string", contentEncoding: "base64", "x-callwire-type": type };
-    const { input, output } = standard.jsonSchema ?? {};
-    expect([input?.({ target: "draft-2020-12" }), output?.({ target: "draft-2020-12" })]).toEqual([
-      described,
-      described,
-    ]);
+    for (const side of ["input", "output"] as const) {
+      expect(standard.jsonSchema?.[side]({ target: "draft-2020-12" })).toEqual(described);
+    }
   }
 });

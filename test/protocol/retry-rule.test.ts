@@ -5,6 +5,7 @@ import {
   maySendAgain,
   type Outcome,
   outcomeOf,
+  replyAfter,
   reportedAs,
   worseOf,
 } from "../../src/protocol/retry-rule.ts";
@@ -156,6 +157,21 @@ describe("the retry rule", () => {
     });
     for (const other of [new WireError("ABORTED", "given up"), new Error("no"), undefined]) {
       expect(reportedAs("CONNECTION_LOST", other)).toBe(other);
+    }
+  });
+
+  test("a reply after an attempt that may have run does not say that the call did not run", () => {
+    const data = { ran: false, reason: "busy", retryAfterMs: 5 };
+    const refused = { result: undefined, error: { code: -32005, message: "Server busy", data } };
+    expect(replyAfter(false, refused)).toBe(refused);
+    expect(replyAfter(true, refused)).toEqual({
+      result: undefined,
+      error: { ...refused.error, data: { ...data, ran: "unknown" } },
+    });
+    const ran = { result: undefined, error: { ...refused.error, data: { ...data, ran: true } } };
+    for (const reply of [undefined, { result: 5, error: undefined }, ran]) {
+      expect(replyAfter(true, reply)).toBe(reply);
+      expect(replyAfter(false, reply)).toBe(reply);
     }
   });
 });

@@ -14,7 +14,7 @@ describe("addresses", () => {
     expect(absoluteAddress("ws://a.example/rpc", undefined)).toBe("ws://a.example/rpc");
     expect(absoluteAddress("/rpc", "http://a.example/x")).toBe("http://a.example/rpc");
     expect(() => absoluteAddress("/rpc?token=1", undefined)).toThrow(
-      "the address must be absolute (there is no page and no option baseUrl to resolve it), not /rpc",
+      /^the address must be absolute .*, not \/rpc$/,
     );
     Reflect.set(globalThis, "location", { href: "http://page.example/a/b" });
     onTestFinished(() => void Reflect.deleteProperty(globalThis, "location"));
@@ -22,18 +22,18 @@ describe("addresses", () => {
     expect(absoluteAddress("/rpc", "http://a.example/x")).toBe("http://a.example/rpc");
   });
 
-  const forms = "the address must be http://host/path or https://host/path, not ";
+  const wrong = (shown: string) => new RegExp(`^the address must be http.*, not ${shown}$`);
   test("of fetch are relative or of HTTP", () => {
     for (const address of ["/rpc", "http://a.example", "HTTPS://a.example", "rpc"]) {
       expect(fetchAddress(address)).toBe(address);
     }
-    expect(() => fetchAddress("ws://a.example")).toThrow(`${forms}ws://a.example`);
+    expect(() => fetchAddress("ws://a.example")).toThrow(wrong("ws://a.example"));
   });
 
   test("of HTTP are shown without secrets if they are wrong", () => {
     expect(httpUrl("https://a.example/rpc").href).toBe("https://a.example/rpc");
-    expect(() => httpUrl("")).toThrow(`${forms}""`);
-    expect(() => httpUrl("ftp://me:pw@a.example/x?token=1#y")).toThrow(`${forms}ftp://a.example/x`);
+    expect(() => httpUrl("")).toThrow(wrong('""'));
+    expect(() => httpUrl("ftp://me:pw@a.example/x?token=1#y")).toThrow(wrong("ftp://a.example/x"));
     expect(() => httpUrl("http://me@a.example/")).toThrow(
       "put credentials into headers, not into the URL",
     );
@@ -47,8 +47,9 @@ test("bytes are written as base64 in both alphabets, and read in the usual one",
   expect(base64Url(bytes)).toBe("-__-AA");
   expect(fromBase64("+//+AA==")).toEqual(bytes);
   for (const text of ["-__-AA", "a", "é"]) expect(() => fromBase64(text)).toThrow();
-  const many = Uint8Array.from({ length: 100_000 }, (_, i) => i);
-  expect(fromBase64(base64(many))).toEqual(many);
+  const many = Buffer.from(Uint8Array.from({ length: 20_000 }, (_, i) => i));
+  expect(base64(many)).toBe(many.toString("base64"));
+  expect(many.equals(fromBase64(base64(many)))).toBe(true);
 });
 
 test("a list has its members in order, and each leaves once", () => {

@@ -10,8 +10,8 @@ import { httpLink as fetchLink } from "../../src/transports/http/fetch-link.ts";
 import { webSocketLink as nativeLink } from "../../src/transports/ws/native-client.ts";
 import { serve } from "./http/wire.ts";
 
-const http = "http://host/path or https://host/path";
-const ws = "ws://host/path or wss://host/path";
+const http = "http(s)://host/path";
+const ws = "ws(s)://host/path";
 const tcp = "tcp://host:port or tls://host:port";
 const links = {
   httpLink: [httpLink, http],
@@ -67,7 +67,7 @@ describe("a relative address", () => {
   // undici has the WebSocket of browsers.
   beforeEach(() => void vi.stubGlobal("WebSocket", PlatformWebSocket));
   afterEach(() => void vi.unstubAllGlobals());
-  const relative = "the address must be absolute where there is no page and no baseUrl, not /rpc";
+  const relative = "the address must be absolute without a page or baseUrl, not /rpc";
   const makers = { httpLink, fetchLink, sseLink, webSocketLink, nativeLink };
 
   test.each(Object.entries(makers))(

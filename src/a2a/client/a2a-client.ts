@@ -25,6 +25,7 @@ import {
 import { changed, changesBetween } from "../task-change.ts";
 import type { CardCache } from "./card-cache.ts";
 import { credentialHeaders, type Discovered, discover, sent } from "./discovery.ts";
+import { checkedEvent, checkedResult, checkedTask } from "./event-check.ts";
 import { resultsOf } from "./event-reader.ts";
 
 export interface A2aClientOptions {
@@ -93,9 +94,10 @@ export class A2aClient {
   /** Sends a message, and waits until the agent has answered, is done, or asks for input. */
   async send(content: Content | Message, options: SendOptions = {}): Promise<SendResult> {
     const params = this.#sendParams(content, options);
-    if (this.#at.version === "1.0") return this.#call("SendMessage", params, options.signal);
+    if (this.#at.version === "1.0")
+      return checkedResult(await this.#call("SendMessage", params, options.signal));
     const result = await this.#call("message/send", legacy.sendTo(params), options.signal);
-    return legacy.responseFrom(result) as SendResult;
+    return checkedResult(legacy.responseFrom(result));
   }
 
   /** Sends a message, and yields all that happens. A lost connection is resumed if the agent has made it a task. */
@@ -116,8 +118,8 @@ export class A2aClient {
 
   async getTask(id: string, historyLength?: number): Promise<Task> {
     const params = { id, ...this.#tenant(), ...(historyLength !== undefined && { historyLength }) };
-    if (this.#at.version === "1.0") return this.#call("GetTask", params);
-    return legacy.taskFrom(await this.#call("tasks/get", params));
+    if (this.#at.version === "1.0") return checkedTask(await this.#call("GetTask", params));
+    return checkedTask(legacy.taskFrom(await this.#call("tasks/get", params)));
   }
 
   /** The tasks of this caller, newest first. Agents of 0.3 cannot list them. */
@@ -129,8 +131,8 @@ export class A2aClient {
 
   async cancelTask(id: string): Promise<Task> {
     const params = { id, ...this.#tenant() };
-    if (this.#at.version === "1.0") return this.#call("CancelTask", params);
-    return legacy.taskFrom(await this.#call("tasks/cancel", params));
+    if (this.#at.version === "1.0") return checkedTask(await this.#call("CancelTask", params));
+    return checkedTask(legacy.taskFrom(await this.#call("tasks/cancel", params)));
   }
 
   /** Has the agent send the events of a task to a webhook. */
@@ -224,7 +226,8 @@ export class A2aClient {
           // A stream that is resumed begins with the task as it is now.
           const changes =
             task !== undefined && "task" in event ? changesBetween(task, event.task) : [event];
-          losses = 0;
+          // The task alone is not progress: an agent could end the stream after it for ever.
+          if (changes.length > 0) losses = 0;
           for (const each of changes) {
             task = "task" in each ? each.task : task && changed(task, each);
             yield each;
@@ -237,7 +240,8 @@ export class A2aClient {
             "the agent repeatedly ended the stream although the task is not done",
           );
       } catch (error) {
-        const isLost = !(error instanceof RpcError) && signal?.aborted !== true;
+        const isBad = error instanceof WireError && error.code === "BAD_REPLY";
+        const isLost = !(error instanceof RpcError) && !isBad && signal?.aborted !== true;
         if (task === undefined || !isLost || losses >= maxResumes) throw error;
       }
       await pause(firstPauseMs * 2 ** losses, systemClock, signal);
@@ -274,7 +278,7 @@ export class A2aClient {
       ...(signal && { signal }),
     });
     for await (const result of resultsOf(response, maxReplyLength)) {
-      yield this.#at.version === "1.0" ? (result as StreamResponse) : legacy.responseFrom(result);
+      yield checkedEvent(this.#at.version === "1.0" ? result : legacy.responseFrom(result));
     }
   }
 }

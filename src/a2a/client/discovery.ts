@@ -1,7 +1,8 @@
 import { chunksOf, type HeaderRecord, readText, wireErrorOf } from "../../http/client-exchange.ts";
 import { WireError } from "../../protocol/errors.ts";
 import { badReply } from "../../protocol/pair.ts";
-import type { AgentCard, AgentInterface, SecurityScheme } from "../card.ts";
+import { isRecord } from "../../protocol/record.ts";
+import type { AgentCard, SecurityScheme } from "../card.ts";
 import { CardCache } from "./card-cache.ts";
 
 /** The card of an agent, and the interface that the client uses. */
@@ -75,21 +76,34 @@ interface LegacyCard {
   readonly protocolVersion?: string;
 }
 
-/** The first interface for JSON-RPC, in the order of the card. */
+/** The first interface for JSON-RPC, in the order of the card. Anything that is not an interface is skipped. */
 function chosen(card: AgentCard & LegacyCard, from: string): Discovered {
-  const interfaces: readonly AgentInterface[] = card.supportedInterfaces ?? [];
+  const listed: unknown = card.supportedInterfaces;
+  const interfaces = Array.isArray(listed) ? listed.filter(isRecord) : [];
   for (const { protocolBinding, protocolVersion, url, tenant } of interfaces) {
-    if (protocolBinding?.toUpperCase() !== "JSONRPC") continue;
-    const version = /^(1\.0|0\.3)(\.\d+)?$/.exec(protocolVersion ?? "")?.[1] as
+    if (textIn(protocolBinding).toUpperCase() !== "JSONRPC") continue;
+    const version = /^(1\.0|0\.3)(\.\d+)?$/.exec(textIn(protocolVersion))?.[1] as
       | "1.0"
       | "0.3"
       | undefined;
     if (version !== undefined)
-      return { card, url: new URL(url, from).href, version, tenant: tenant || undefined };
+      return { card, url: addressIn(url, from), version, tenant: textIn(tenant) || undefined };
   }
   if (interfaces.length === 0 && card.url !== undefined)
-    return { card, url: new URL(card.url, from).href, version: "0.3", tenant: undefined };
+    return { card, url: addressIn(card.url, from), version: "0.3", tenant: undefined };
   throw new WireError("UNSUPPORTED", "the agent offers no JSON-RPC interface of A2A 1.0 or 0.3");
+}
+
+function textIn(member: unknown): string {
+  return typeof member === "string" ? member : "";
+}
+
+function addressIn(url: unknown, from: string): string {
+  try {
+    return new URL(textIn(url), from).href;
+  } catch (cause) {
+    throw badReply(`the agent card at ${from} has an address that is not a URL`, { cause });
+  }
 }
 
 /** The headers that credentials go into, as the schemes of the card say. */

@@ -1,8 +1,7 @@
 import { chunksOf, isEventStream, readText } from "../../http/client-exchange.ts";
 import { EventStreamDecoder } from "../../http/event-stream.ts";
 import { RemoteError } from "../../protocol/errors.ts";
-import type { ErrorObject } from "../../protocol/message.ts";
-import { badReply } from "../../protocol/pair.ts";
+import { badReply, replyOf } from "../../protocol/pair.ts";
 
 /** The results of a response: those of its events, or the one that it is. */
 export async function* resultsOf(response: Response, maxLength: number): AsyncGenerator<unknown> {
@@ -20,16 +19,16 @@ export async function* resultsOf(response: Response, maxLength: number): AsyncGe
 }
 
 function resultOf(text: string, status: number): unknown {
-  let reply: { readonly result?: unknown; readonly error?: ErrorObject };
+  let message: unknown;
   try {
-    reply = JSON.parse(text) ?? {};
+    message = JSON.parse(text);
   } catch (cause) {
     const what =
       status === 200 ? "the reply is not JSON" : `the agent answered with HTTP status ${status}`;
     throw badReply(what, { cause });
   }
-  const { error } = reply;
-  if (error !== undefined && error !== null) throw RemoteError.from(error);
-  if (reply.result === undefined) throw badReply("the reply has neither a result nor an error");
+  const reply = replyOf(message);
+  if (reply === undefined) throw badReply("the reply has neither a result nor an error");
+  if (reply.error !== undefined) throw RemoteError.from(reply.error);
   return reply.result;
 }

@@ -87,7 +87,9 @@ export class ConfigReader {
   /** `signal` aborts a module that never finishes loading. */
   async read(path: string, signal?: AbortSignal): Promise<LoadedConfig> {
     const isJson = extname(path) === ".json";
-    const loaded = isJson ? await readJson(path) : await readModule(path, this.#again, signal);
+    const loaded = isJson
+      ? await readJson(path, await fileText(path))
+      : await readModule(path, this.#again, signal);
     this.#again = true;
     return this.assemble(loaded);
   }
@@ -150,8 +152,8 @@ function flagsOf(
   }) as ServingFlags;
 }
 
-async function readJson(path: string): Promise<Read> {
-  const text = await fileText(path);
+/** Reads the text of a config file; `path` is for messages, and for relative names of files. */
+export async function readJson(path: string, text: string): Promise<Read> {
   const lines = linesIn(path, text);
   const place: Place = (fault) => `${path}:${lines(fault)}`;
   return { file: await checked(JSON.parse(text), place), place, folder: dirname(path) };

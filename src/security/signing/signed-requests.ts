@@ -120,7 +120,8 @@ function coversEnough({ input }: FoundSignature, { method, target }: HttpRequest
   return (
     headComponents.every((name) => covers(input, name)) &&
     (method !== "POST" || bodyComponents.every((name) => covers(input, name))) &&
-    (queryOf(target) === undefined || covers(input, "@query"))
+    // An empty query says as little as none, and clients take it for none.
+    ((queryOf(target) ?? "?") === "?" || covers(input, "@query"))
   );
 }
 

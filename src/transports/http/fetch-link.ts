@@ -16,7 +16,7 @@ import { type Exchange, exchangeLink } from "../../protocol/exchange.ts";
 import type { Link } from "../../protocol/link.ts";
 import type { Request } from "../../protocol/message.ts";
 import type { HttpSigner } from "../../protocol/seal.ts";
-import { absoluteAddress, fetchAddress, pageAddress } from "../../protocol/url.ts";
+import { absoluteAddress, fetchAddress } from "../../protocol/url.ts";
 
 export interface HttpLinkOptions extends FetchLinkOptions {
   /** Longest reply in bytes, and longest event of a stream; stops memory exhaustion. @default 10 MiB */
@@ -63,9 +63,7 @@ export function httpLink(url: string | URL, options: HttpLinkOptions = {}): Link
       (await (
         await import("../../http/multipart-request.ts")
       ).uploadOf(text, request as Request, attachments, payload, options.fetch));
-    // Any `fetch` may be given, also one that knows what relative addresses mean.
-    const isOpen = options.fetch && !(baseUrl ?? pageAddress());
-    const target = isOpen ? address : absoluteAddress(address, baseUrl);
+    const target = absoluteAddress(address, baseUrl, options.fetch);
     const packed =
       options.compress && text.length >= 1024 && !parts
         ? await (await import("../../http/compressed-request.ts")).gzipped(text)

@@ -2,7 +2,14 @@
 import { createHook } from "node:async_hooks";
 import { createServer as createNodeServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import zlib, { brotliCompressSync, deflateSync, gzipSync } from "node:zlib";
+import zlib, {
+  brotliCompressSync,
+  constants,
+  deflateRawSync,
+  deflateSync,
+  type Gunzip,
+  gzipSync,
+} from "node:zlib";
 import { createServer, silentLog } from "callwire";
 import { fetchHandler } from "callwire/http";
 import { nodeHandler } from "callwire/http/node";
@@ -183,4 +190,32 @@ describe("signed requests", () => {
     expect((await sendSigned(add, gzipSync(add))).status).toBe(401);
     expect((await sendSigned(gzipSync(add, { level: 0 }), gzipSync(add))).status).toBe(401);
   });
+});
+
+/** Gzip data of ten megabytes that stand for ten gigabytes of zeros. */
+function greatBomb(): Buffer {
+  const flush = { finishFlush: constants.Z_FULL_FLUSH, level: 9 };
+  // Each part can be inflated by itself, so the same one may follow any number of times.
+  const part = deflateRawSync(Buffer.alloc(2 ** 24), flush);
+  const head = gzipSync("").subarray(0, 10);
+  return Buffer.concat([head, ...Array<Buffer>(640).fill(part)]);
+}
+
+test("ten megabytes that inflate to ten gigabytes are 413, and are inflated no further than the limit", async () => {
+  const body = greatBomb();
+  expect(body.length).toBeGreaterThan(10_000_000);
+  let inflated = 0;
+  const inflater = Object.getPrototypeOf(zlib.createGunzip()) as Gunzip;
+  const { push } = inflater;
+  inflater.push = function (this: Gunzip, chunk: Buffer | null) {
+    inflated += chunk?.length ?? 0;
+    return push.call(this, chunk);
+  };
+  onTestFinished(() => void Reflect.deleteProperty(inflater, "push"));
+  const maxMessageBytes = 11 * 2 ** 20;
+  const { port } = await serve(methods, {}, { limits: { maxMessageBytes } });
+  const headers = { ...json, "content-encoding": "gzip" };
+  expect((await send(port, { headers, body })).status).toBe(413);
+  expect(inflated).toBeGreaterThan(maxMessageBytes / 2);
+  expect(inflated).toBeLessThan(maxMessageBytes + 2 ** 20);
 });

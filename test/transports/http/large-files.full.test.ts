@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { byteStream, createClient, createServer, method } from "callwire";
 import { httpLink } from "callwire/http";
 import { serveHttp } from "callwire/http/node";
+import { webSocketLink } from "callwire/ws";
 import { expect, test } from "vitest";
 import { z } from "zod";
 
@@ -30,36 +31,45 @@ async function hashOf(stream: ReadableStream<Uint8Array>): Promise<string> {
   return hash.digest("hex");
 }
 
-test("two gigabytes go to a server and back, and take little memory", async () => {
-  const methods = {
-    hash: method(
-      {
-        params: z.object({ bytes: z.instanceof(ReadableStream<Uint8Array>) }),
-        limits: { maxFileBytes: length },
-        timeoutMs: 600_000,
-      },
-      ({ bytes }) => hashOf(bytes),
-    ),
-    large: method({ result: byteStream() }, large),
-  };
-  await using server = createServer(methods);
-  const { port } = await serveHttp(server, { port: 0, requestTimeoutMs: 600_000 });
-  await using client = createClient<typeof methods>(httpLink(`http://127.0.0.1:${port}/rpc`), {
-    values: "rich",
-    timeoutMs: 600_000,
-  });
-  const expected = await hashOf(large());
-  let most = 0;
-  const idle = process.memoryUsage.rss();
-  const timer = setInterval(() => {
-    most = Math.max(most, process.memoryUsage.rss() - idle);
-  }, 50);
-  try {
-    expect(await client.api.hash({ bytes: large() })).toBe(expected);
-    expect(await hashOf(await client.api.large())).toBe(expected);
-  } finally {
-    clearInterval(timer);
-  }
-  // Client and server share the process.
-  expect(Math.round(most / 1024 ** 2)).toBeLessThan(160);
-}, 600_000);
+const links = {
+  HTTP: (port: number) => httpLink(`http://127.0.0.1:${port}/rpc`),
+  WebSocket: (port: number) => webSocketLink(`ws://127.0.0.1:${port}/rpc`),
+};
+
+test.each(Object.entries(links))(
+  "two gigabytes go to a server and back over %s, and take little memory",
+  async (_, linkTo) => {
+    const methods = {
+      hash: method(
+        {
+          params: z.object({ bytes: z.instanceof(ReadableStream<Uint8Array>) }),
+          limits: { maxFileBytes: length },
+          timeoutMs: 600_000,
+        },
+        ({ bytes }) => hashOf(bytes),
+      ),
+      large: method({ result: byteStream() }, large),
+    };
+    await using server = createServer(methods);
+    const { port } = await serveHttp(server, { port: 0, requestTimeoutMs: 600_000 });
+    await using client = createClient<typeof methods>(linkTo(port), {
+      values: "rich",
+      timeoutMs: 600_000,
+    });
+    const expected = await hashOf(large());
+    let most = 0;
+    const idle = process.memoryUsage.rss();
+    const timer = setInterval(() => {
+      most = Math.max(most, process.memoryUsage.rss() - idle);
+    }, 50);
+    try {
+      expect(await client.api.hash({ bytes: large() })).toBe(expected);
+      expect(await hashOf(await client.api.large())).toBe(expected);
+    } finally {
+      clearInterval(timer);
+    }
+    // Client and server share the process.
+    expect(Math.round(most / 1024 ** 2)).toBeLessThan(160);
+  },
+  600_000,
+);

@@ -1,5 +1,5 @@
 /** Requests of HTTP/1.1 as clients send them, and as an attacker would change them. */
-import type { Random } from "./random.ts";
+import type { Random } from "../random.ts";
 
 const clients: readonly (readonly string[])[] = [
   ["Host: localhost", "Content-Type: application/json", "Accept: application/json"],
@@ -141,14 +141,10 @@ export function requestBytes(random: Random): Buffer {
   return random.oneIn(4) ? mutated(random, bytes) : bytes;
 }
 
-/** The same bytes in pieces, as the network may deliver them. */
-export function inPieces(random: Random, bytes: Buffer): Buffer[] {
-  if (random.oneIn(2)) return [bytes];
-  if (random.oneIn(50)) return Array.from(bytes, (_, i) => bytes.subarray(i, i + 1));
-  const cuts = Array.from({ length: 1 + random.below(3) }, () => random.below(bytes.length + 1));
-  const marks = [0, ...cuts.sort((a, b) => a - b), bytes.length];
-  const pieces = marks.slice(1).map((end, i) => bytes.subarray(marks[i], end));
-  return pieces.filter(({ length }) => length > 0);
+/** How the bytes of messages are cut. Single bytes take long, and find little here. */
+export function pieceLengthsOf(random: Random): number[] {
+  if (!random.oneIn(2)) return [];
+  return random.oneIn(50) ? [1] : [1 + random.below(400), 1 + random.below(400)];
 }
 
 /** A message with these headers, and now and then others or another first line. */

@@ -2,16 +2,14 @@
 import { createServer as createNodeServer, type Server } from "node:http";
 import { Duplex } from "node:stream";
 import { isDeepStrictEqual } from "node:util";
-import type { HttpMessage, MessageLimits } from "../../src/http/http-message.ts";
-import { NodeMessage } from "../../src/http/node-message.ts";
-import { systemClock } from "../../src/protocol/clock.ts";
-import { WireBuffers } from "../../src/protocol/memory-bounds.ts";
-import { FastPath } from "../../src/serve/fast-path.ts";
-import { inPieces, requestBytes } from "./http-requests.ts";
-import type { FuzzTarget, Random } from "./random.ts";
-
-/** So many connections are compared at a time. */
-const atOnce = 100;
+import type { HttpMessage, MessageLimits } from "../../../src/http/http-message.ts";
+import { NodeMessage } from "../../../src/http/node-message.ts";
+import { systemClock } from "../../../src/protocol/clock.ts";
+import { WireBuffers } from "../../../src/protocol/memory-bounds.ts";
+import { FastPath } from "../../../src/serve/fast-path.ts";
+import { cut } from "../json.ts";
+import { broken, fuzzTarget } from "../target.ts";
+import { pieceLengthsOf, requestBytes } from "./http-requests.ts";
 
 interface Seen {
   readonly method: string | undefined;
@@ -26,9 +24,12 @@ class Line extends Duplex {
   readonly errors: (string | undefined)[] = [];
   output = "";
   isEnded = false;
+  /** Whether replies wait, so that what follows on the connection arrives while the call runs. */
+  readonly isLater: boolean;
 
-  constructor() {
+  constructor(isLater: boolean) {
     super({ highWaterMark: 16 * 1024 * 1024, autoDestroy: false });
+    this.isLater = isLater;
   }
 
   override _read(): void {}
@@ -38,9 +39,9 @@ class Line extends Duplex {
     done();
   }
 
-  deliver(pieces: readonly Buffer[], isEnded: boolean): void {
+  deliver(pieces: readonly Uint8Array[], isEnded: boolean): void {
     this.isEnded = isEnded;
-    for (const piece of pieces) if (!this.destroyed) this.emit("data", piece);
+    for (const piece of pieces) if (!this.destroyed) this.emit("data", Buffer.from(piece));
     if (isEnded && !this.destroyed) this.emit("end");
   }
 
@@ -59,15 +60,13 @@ const limits: MessageLimits = {
   writeTimeoutMs: 0,
 };
 
-/** `isLater` says that replies wait, so that what follows on the connection arrives while the call runs. */
 class Side {
   readonly server: Server = createNodeServer({ keepAliveTimeout: 65_000 });
   readonly path: FastPath | undefined;
-  readonly #isLater: () => boolean;
+  /** Requests that the fast path read. */
   accepted = 0;
 
-  constructor(isFast: boolean, isLater: () => boolean) {
-    this.#isLater = isLater;
+  constructor(isFast: boolean) {
     this.server.on("request", (request, response) => {
       if (this.path?.adopt(request, response)) return;
       this.#handle(new NodeMessage(request, response, limits));
@@ -93,21 +92,21 @@ class Side {
       : undefined;
   }
 
-  open(): Line {
-    const line = new Line();
+  open(isLater: boolean): Line {
+    const line = new Line(isLater);
     line.on("error", () => {});
     this.server.emit("connection", line);
     return line;
   }
 
   #handle(message: HttpMessage): void {
-    const { seen } = message.connection as Line;
+    const { seen, isLater } = message.connection as Line;
     message.read({
       received: (body) => {
         const { target, headers, head } = message;
         seen.push({ method: head.method, target, headers: { ...headers }, body });
         const reply = JSON.stringify([seen.length, target, body]);
-        if (this.#isLater()) setImmediate(() => message.send(200, reply, undefined));
+        if (isLater) setImmediate(() => message.send(200, reply, undefined));
         else message.send(200, reply, undefined);
       },
       failed: (fault) => message.send(400, fault, undefined),
@@ -115,50 +114,39 @@ class Side {
   }
 }
 
-export const httpFastPath: FuzzTarget = {
-  async run(random, inputs) {
-    let isLater = false;
-    const fast = new Side(true, () => isLater);
-    const alone = new Side(false, () => isLater);
-    let requests = 0;
-    for (let done = 0; done < inputs; done += atOnce) {
-      isLater = random.oneIn(3);
-      const pairs = Array.from({ length: Math.min(atOnce, inputs - done) }, () =>
-        send(random, fast, alone),
-      );
-      for (let turn = 0; turn < 12; turn++) await new Promise((resolve) => setImmediate(resolve));
-      for (const { bytes, pieces, lines } of pairs) {
-        const [a, b] = lines.map(({ facts }) => facts);
-        if (!isDeepStrictEqual(a, b)) throw new Error(difference(bytes, pieces, a, b));
-        requests += lines[1].seen.length;
-        for (const line of lines) line.destroy();
-      }
-    }
-    for (const { server } of [fast, alone]) server.close();
-    return { inputs, requests, "read by the fast path": fast.accepted };
+interface Input {
+  readonly bytes: string;
+  readonly pieces: readonly number[];
+  readonly isEnded: boolean;
+  readonly isLater: boolean;
+}
+
+let sides: readonly [fast: Side, alone: Side] | undefined;
+
+export const httpFastPath = fuzzTarget<Input>({
+  holds:
+    "the fast path reads the same requests and sends the same replies as Node alone, for the same bytes",
+  briefly: 1_200,
+  atOnce: 100,
+  reaches: ["fast path", "Node", "nothing"],
+  generate: (random) => ({
+    bytes: requestBytes(random).toString("latin1"),
+    pieces: pieceLengthsOf(random),
+    isEnded: random.oneIn(10),
+    isLater: random.oneIn(3),
+  }),
+  async check({ bytes, pieces, isEnded, isLater }) {
+    sides ??= [new Side(true), new Side(false)];
+    const [fast] = sides;
+    const lines = sides.map((side) => side.open(isLater));
+    const before = fast.accepted;
+    for (const line of lines) line.deliver(cut(Buffer.from(bytes, "latin1"), pieces), isEnded);
+    const isFast = fast.accepted > before;
+    for (let turn = 0; turn < 12; turn++) await new Promise((resolve) => setImmediate(resolve));
+    const [a, b] = lines.map(({ facts }) => facts);
+    if (!isDeepStrictEqual(a, b)) broken("the fast path and Node differ", { fast: a, alone: b });
+    const isSeen = lines[1]?.seen.length !== 0;
+    for (const line of lines) line.destroy();
+    return isFast ? "fast path" : isSeen ? "Node" : "nothing";
   },
-};
-
-function send(random: Random, fast: Side, alone: Side) {
-  const bytes = requestBytes(random);
-  const pieces = inPieces(random, bytes);
-  const isEnded = random.oneIn(10);
-  const lines = [fast.open(), alone.open()] as const;
-  for (const line of lines) line.deliver(pieces, isEnded);
-  return { bytes, pieces, lines };
-}
-
-function difference(
-  bytes: Buffer,
-  pieces: readonly Buffer[],
-  fast: unknown,
-  alone: unknown,
-): string {
-  return [
-    "the fast path and Node differ:",
-    JSON.stringify(bytes.toString("latin1")),
-    `in pieces of ${pieces.map(({ length }) => length)}`,
-    `fast path: ${JSON.stringify(fast)}`,
-    `Node: ${JSON.stringify(alone)}`,
-  ].join("\n");
-}
+});

@@ -3,13 +3,12 @@ import type { Socket } from "node:net";
 import { Duplex } from "node:stream";
 import { isDeepStrictEqual } from "node:util";
 import { Client, type Dispatcher } from "undici";
-import type { ReplyHandler } from "../../src/transports/http/plain-connection.ts";
-import { PlainPool } from "../../src/transports/http/plain-pool.ts";
-import { inPieces, messageBytes, mutated } from "./http-requests.ts";
-import type { FuzzTarget, Random } from "./random.ts";
+import type { ReplyHandler } from "../../../src/transports/http/plain-connection.ts";
+import { PlainPool } from "../../../src/transports/http/plain-pool.ts";
+import { cut } from "../json.ts";
+import { broken, fuzzTarget } from "../target.ts";
+import { messageBytes, mutated, pieceLengthsOf } from "./http-requests.ts";
 
-/** So many connections are compared at a time. */
-const atOnce = 100;
 const request = '{"jsonrpc":"2.0","method":"add","params":[2,3],"id":1}';
 
 const servers: readonly (readonly string[])[] = [
@@ -119,42 +118,52 @@ class Seen implements ReplyHandler {
   }
 }
 
-export const httpReplies: FuzzTarget = {
-  async run(random, inputs) {
-    let read = 0;
-    let ended = 0;
-    for (let done = 0; done < inputs; done += atOnce) {
-      const pairs = Array.from({ length: Math.min(atOnce, inputs - done) }, () => open(random));
-      await turns(4);
-      for (const { pieces, isEnded, lines } of pairs) {
-        for (const line of lines) {
-          for (const piece of pieces) if (!line.destroyed) line.push(piece);
-          if (isEnded && !line.destroyed) line.push(null);
-        }
-      }
-      await turns(12);
-      for (const { bytes, pieces, lines, seen, pool } of pairs) {
-        const [own, other] = seen;
-        if (!isDeepStrictEqual(own.facts, other.facts)) throw difference(bytes, pieces, own, other);
-        const [isKept, mayBeKept] = lines.map(({ destroyed }) => !destroyed);
-        if (own.isEnded && isKept && !mayBeKept) {
-          throw new Error(`only the fast path keeps the connection: ${bytes.toString("latin1")}`);
-        }
-        if (own.isEnded) ended++;
-        if (own.isEnded && pool.known !== undefined) read++;
-        for (const line of lines) line.destroy();
-        void pool.destroy();
-      }
-    }
-    return { inputs, ended, "read by the fast path": read };
-  },
-};
+interface Input {
+  readonly bytes: string;
+  readonly pieces: readonly number[];
+  readonly isEnded: boolean;
+}
 
-function open(random: Random) {
-  const whole = messageBytes(random, "HTTP/1.1 200 OK", lines, random.pick(servers));
-  const more = random.oneIn(12) ? Buffer.concat([whole, whole]) : whole;
-  const bytes = random.oneIn(8) ? mutated(random, more) : more;
-  const pieces = inPieces(random, bytes);
+export const httpReplies = fuzzTarget<Input>({
+  holds:
+    "the fast path of clients reads the same replies as undici alone, and keeps no connection that undici closes",
+  briefly: 500,
+  atOnce: 100,
+  reaches: ["read by the fast path", "read", "failed"],
+  generate(random) {
+    const whole = messageBytes(random, "HTTP/1.1 200 OK", lines, random.pick(servers));
+    const more = random.oneIn(12) ? Buffer.concat([whole, whole]) : whole;
+    const bytes = random.oneIn(8) ? mutated(random, more) : more;
+    return {
+      bytes: bytes.toString("latin1"),
+      pieces: pieceLengthsOf(random),
+      isEnded: random.oneIn(6),
+    };
+  },
+  async check({ bytes, pieces, isEnded }) {
+    const { lines, seen, pool } = open();
+    await turns(4);
+    for (const line of lines) {
+      for (const piece of cut(Buffer.from(bytes, "latin1"), pieces)) {
+        if (!line.destroyed) line.push(Buffer.from(piece));
+      }
+      if (isEnded && !line.destroyed) line.push(null);
+    }
+    await turns(12);
+    const [own, other] = seen;
+    if (!isDeepStrictEqual(own.facts, other.facts)) {
+      broken("the fast path and undici differ", { fast: own.facts, undici: other.facts });
+    }
+    const [isKept, mayBeKept] = lines.map(({ destroyed }) => !destroyed);
+    if (own.isEnded && isKept && !mayBeKept) broken("only the fast path keeps the connection", {});
+    const isFast = pool.known !== undefined;
+    for (const line of lines) line.destroy();
+    void pool.destroy();
+    return own.isEnded ? (isFast ? "read by the fast path" : "read") : "failed";
+  },
+});
+
+function open() {
   const both = [new Line(), new Line()] as const;
   const seen = [new Seen(), new Seen()] as const;
   const place = { origin: "http://localhost", host: "localhost", path: "/rpc" };
@@ -176,20 +185,9 @@ function open(random: Random) {
     headersTimeout: 0,
   });
   client.dispatch({ path: place.path, method: "POST", headers, body: request }, seen[1]);
-  return { bytes, pieces, isEnded: random.oneIn(6), lines: both, seen, pool };
+  return { lines: both, seen, pool };
 }
 
 async function turns(count: number): Promise<void> {
   for (let i = 0; i < count; i++) await new Promise((resolve) => setImmediate(resolve));
-}
-
-function difference(bytes: Buffer, pieces: readonly Buffer[], own: Seen, other: Seen): Error {
-  return new Error(
-    [
-      `in pieces of ${pieces.map(({ length }) => length).join(", ")} bytes:`,
-      JSON.stringify(bytes.toString("latin1")),
-      `fast path: ${JSON.stringify(own.facts)}`,
-      `undici:    ${JSON.stringify(other.facts)}`,
-    ].join("\n"),
-  );
 }
