@@ -289,7 +289,9 @@ function readNested(text: string, start: number, form: Form): Params | undefined
   const close = standsAt(text, form.emptyTypes, typesAt) ? typesAt : last - 1;
   const to = isClosing(text.charCodeAt(close - 1))
     ? close
-    : start + text.slice(start, close).lastIndexOf(form.nextId);
+    : isBatch
+      ? start + text.slice(start, close).lastIndexOf(form.nextId)
+      : text.lastIndexOf(form.nextId);
   if (!isClosing(text.charCodeAt(to - 1))) return undefined;
   const params = parsedBetween(text, start, to);
   if (params !== undefined) end = to;
