@@ -1,4 +1,4 @@
-/** The least that an async handler costs by hand: its promise is awaited, and the reply is one more promise. */
+/** Async handlers by hand, as most people would write it: the promise is awaited, and the reply is one more promise. */
 const methods = {
   add: async (a, b) => a + b,
   echo: async (message) => message,
