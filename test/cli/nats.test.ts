@@ -178,7 +178,9 @@ describeWith(["nats-server"], "addresses of NATS", () => {
     const { code, stderr } = await finish(["gateway", path, "--port", "0"]);
     expect({ code, stderr }).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining(`${path}:3: "${host}/rpc/" is not an address: ${said}"rpc/"`),
+      stderr: expect.stringContaining(
+        `${path}:3: upstreams.a.url: "${host}/rpc/" is not an address: ${said}"rpc/"`,
+      ),
     });
   });
 
