@@ -8,18 +8,16 @@ export function resultsFolder(out) {
   return out === undefined ? fileURLToPath(new URL("results", import.meta.url)) : resolve(out);
 }
 
-/** What was measured now, and for the other suites what an earlier run left. */
+/** What was measured now, and for the other suites what an earlier run left; all tables show the same digits. */
 export function readResults(folder, measured) {
   const earlier = new Map(earlierSuites(folder).map((suite) => [suite.name, suite]));
-  return suiteNames.map((name) => measured.get(name) ?? earlier.get(name)).filter(Boolean);
+  const suites = suiteNames.map((name) => measured.get(name) ?? earlier.get(name));
+  return suites.filter(Boolean).map(rounded);
 }
 
 export function writeResults(folder, { suites, markdown, plot }) {
   mkdirSync(folder, { recursive: true });
-  writeFileSync(
-    join(folder, "results.json"),
-    `${JSON.stringify({ suites: suites.map(rounded) }, null, 2)}\n`,
-  );
+  writeFileSync(join(folder, "results.json"), `${JSON.stringify({ suites }, null, 2)}\n`);
   writeFileSync(join(folder, "results.md"), markdown);
   writeFileSync(join(folder, "plot.svg"), plot);
 }

@@ -95,7 +95,7 @@ function next(of, suites, name) {
   const { reference } = suites.find((suite) => suite.name === name);
   const [best] = of
     .filter(({ candidate, ratio }) => ratio && candidate !== reference)
-    .filter(({ candidate }) => !candidate.startsWith("callwire"))
+    .filter(({ candidate }) => !/^(?:callwire|ceiling)/.test(candidate))
     .sort((a, b) => b.ratio.median - a.ratio.median);
   return best === undefined ? "" : `${best.label} ${best.ratio.median.toFixed(2)}`;
 }
