@@ -41,6 +41,9 @@ const server = mcpServer(
   },
 );
 
+/** Ids that no mutated message has by chance. */
+const firstId = 7_000_000;
+
 /** What takes as long as the client or the task does. */
 const lasting = /"ask"|subscriptions\/listen|tasks\/result/;
 
@@ -57,8 +60,9 @@ export const mcpServerTarget = fuzzTarget<{ steps: readonly string[] }>({
     const asked: number[] = [];
     for (const [i, each] of steps.entries()) {
       // Each id is new, so that a second reply is noticed.
-      const text = each.replaceAll("§id", `${i}`).replaceAll("§asked", `${lastAsked(peer)}`);
-      if (isRequest(text, i)) asked.push(i);
+      const id = firstId + i;
+      const text = each.replaceAll("§id", `${id}`).replaceAll("§asked", `${lastAsked(peer)}`);
+      if (isRequest(text, id)) asked.push(id);
       peer.say(text);
       await settle();
     }
@@ -70,7 +74,8 @@ export const mcpServerTarget = fuzzTarget<{ steps: readonly string[] }>({
     const isCancelled = steps.some((text) => text.includes("cancel"));
     for (const id of asked) {
       const count = replies.filter((reply) => reply.id === id).length;
-      const mayWait = isCancelled || lasting.test(steps[id] ?? "") || !connection.isOpen;
+      const isLasting = lasting.test(steps[id - firstId] ?? "");
+      const mayWait = isCancelled || isLasting || !connection.isOpen;
       if (count > 1 || (count === 0 && !mayWait)) broken("not one reply", { id, count, messages });
     }
     peer.end(new Error("the wire broke"));

@@ -58,7 +58,9 @@ function isSame(a: unknown, b: unknown): boolean {
 
 /** Members of this name are not followed, and undefined members are left out, as in all JSON. */
 function isLost(json: string, types: object): boolean {
-  return json.includes("__proto__") || "undefined" in types;
+  // However its name was escaped.
+  const written = JSON.stringify(JSON.parse(json));
+  return written.includes("__proto__") || "undefined" in types;
 }
 
 const refused = Symbol("refused");
