@@ -1,14 +1,24 @@
 import type { Client, Params } from "callwire";
 import type { OpenrpcDocument } from "callwire/openrpc";
 import type { LinkOptions } from "./link-from-url.ts";
-import { hasJsonValues, type IsText, paramsFrom } from "./params.ts";
+import { hasNames, type IsText, paramsFrom } from "./params.ts";
 
 /** How long a server may take to describe its methods before the words are read as JSON. */
 const describeMs = 2_000;
 
+/** What a server says of the params of one method. */
+interface Declared {
+  readonly isText: IsText;
+  /** The names of params that the method takes by position only. */
+  readonly places: readonly string[];
+}
+
+const nothing: Declared = { isText: () => false, places: [] };
+
 /**
- * The params of a call; named ones that the server declares as strings stay strings, such as `order=7`. Asks the server
- * only if a word could be something else, and leaves the exchange out of the transcript.
+ * The params of a call; named ones that the server declares as strings stay strings, such as `order=7`, and those of a
+ * method that takes them by position are sent so. Asks the server only if words are named, and leaves the exchange out
+ * of the transcript.
  */
 export async function declaredParams(
   client: Client,
@@ -16,34 +26,47 @@ export async function declaredParams(
   words: readonly string[],
   options: LinkOptions & { readonly signal: AbortSignal },
 ): Promise<Params | undefined> {
-  if (!hasJsonValues(words)) return paramsFrom(words);
-  return paramsFrom(words, await declaredText(client, method, options));
+  if (!hasNames(words)) return paramsFrom(words);
+  const { isText, places } = await declaredOf(client, method, options);
+  return inPlaces(await paramsFrom(words, isText), places);
 }
 
-async function declaredText(
+/** An array, if the places from the first one on are what was given. */
+function inPlaces(params: Params | undefined, places: readonly string[]): Params | undefined {
+  if (params === undefined || Array.isArray(params)) return params;
+  const names = Object.keys(params);
+  const given = places.slice(0, names.length);
+  const isWhole = given.length === names.length && given.every((place) => names.includes(place));
+  return isWhole ? given.map((place) => (params as Record<string, unknown>)[place]) : params;
+}
+
+async function declaredOf(
   client: Client,
   method: string,
   { transcript, signal }: LinkOptions & { readonly signal: AbortSignal },
-): Promise<IsText> {
+): Promise<Declared> {
   const { readDocument } = await import("callwire/openrpc");
   try {
     if (transcript !== undefined) transcript.isPaused = true;
     const options = { timeoutMs: describeMs, signal };
-    return textIn(readDocument(await client.call("rpc.discover", undefined, options)), method);
+    return declaredIn(readDocument(await client.call("rpc.discover", undefined, options)), method);
   } catch {
     // Many servers do not describe themselves; the call itself reports a missing connection.
-    return () => false;
+    return nothing;
   } finally {
     if (transcript !== undefined) transcript.isPaused = false;
   }
 }
 
-function textIn({ methods, components }: OpenrpcDocument, name: string): IsText {
+function declaredIn({ methods, components }: OpenrpcDocument, name: string): Declared {
   const method = methods.find((each) => each.name === name);
   const params = method?.params ?? [];
   const properties = Object.fromEntries(params.map((each) => [each.name, each.schema]));
   const schemas: Readonly<Record<string, unknown>> = components?.schemas ?? {};
-  return (path, word) => takesText({ properties }, path, word, schemas);
+  return {
+    isText: (path, word) => takesText({ properties }, path, word, schemas),
+    places: method?.paramStructure === "by-position" ? params.map((each) => each.name) : [],
+  };
 }
 
 /** Deepest chain of references; one that refers to itself must end. */

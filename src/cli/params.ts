@@ -45,6 +45,11 @@ export function paramsOfWords(
   );
 }
 
+/** Whether all words are named. */
+export function hasNames(words: readonly string[]): boolean {
+  return words.length > 0 && words.every(isNamed);
+}
+
 /** Whether a named value is something else as JSON than as a string. */
 export function hasJsonValues(words: readonly string[]): boolean {
   return words.some((word) => {

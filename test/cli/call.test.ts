@@ -33,6 +33,7 @@ beforeAll(async () => {
   server = createServer({
     headers: method({}, (_, call) => call.transport.headers),
     escape: method({}, () => "\u001b[31m\u009b31mred"),
+    hello: (name: string) => `Hello, ${name}`,
     typed: method(
       {
         params: z.object({
@@ -125,6 +126,13 @@ describe("types that the server declares", () => {
   ])("%j", async (words, result) => {
     const { code, stdout } = await typed(...words);
     expect([code, JSON.parse(stdout)]).toEqual([0, result]);
+  });
+
+  test("a param that a function takes by position can be named", async () => {
+    const hello = async (...words: string[]) =>
+      (await finish(["call", http.url, "hello", ...words], inSlowTime)).stdout;
+    expect(await hello("name=Ann")).toBe('"Hello, Ann"\n');
+    expect(await hello("Ann")).toBe('"Hello, Ann"\n');
   });
 
   test("--verbose shows only the call", async () => {

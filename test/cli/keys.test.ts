@@ -45,6 +45,11 @@ test("--store adds the record to a file, and prints nothing but the secret", asy
     const who = await apiKeys(records).verify(headed({ "x-api-key": stdout.trimEnd() }));
     expect(who).toMatchObject({ id });
   }
+  expect(await create("one")).toMatchObject({
+    code: 2,
+    stdout: "",
+    stderr: `callwire: ${file} has a key with the id "one"; use another id\n`,
+  });
   await writeFile(file, '{ "id": "one" }');
   expect((await create("third")).stderr).toBe(
     `callwire: ${file}: must be a JSON array of records\n`,

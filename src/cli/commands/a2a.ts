@@ -4,6 +4,7 @@ import { defineCommand, flag, option } from "../command.ts";
 import { addressFrom, oneOf, timeoutOf } from "../command-arguments.ts";
 import { Failure, invalid } from "../failure.ts";
 import { parsed } from "../json-values.ts";
+import { didYouMean } from "../nearest.ts";
 import { untilSignal } from "../process-end.ts";
 import { linkOptionsOf, serverOptions } from "../server-options.ts";
 import { jsonLine, Terminal } from "../terminal.ts";
@@ -100,7 +101,12 @@ The URL is that of the agent's host, or of its card.`,
     const [url, [verb = "", word = "", ...rest]] = addressFrom("a2a", positionals);
     const request = Object.hasOwn(requests, verb) ? requests[verb] : undefined;
     if (request === undefined) {
-      const verbs = oneOf(Object.keys(requests));
+      const names = Object.keys(requests);
+      if (verb !== "")
+        throw new Failure(
+          `a2a has no request ${JSON.stringify(verb)}${didYouMean(verb, names)}; see "callwire a2a --help"`,
+        );
+      const verbs = oneOf(names);
       throw new Failure(`a2a needs ${verbs} after the address; see "callwire a2a --help"`);
     }
     if (flags.data !== undefined && request.takesData !== true)

@@ -41,6 +41,9 @@ export const command = defineCommand({
     if (store !== undefined && flags.json)
       throw new Failure("--store cannot be combined with --json; remove one");
     const known = store === undefined ? [] : await recordsIn(store);
+    const { id } = flags;
+    if (id !== undefined && known.some((each) => (each as { id?: unknown } | null)?.id === id))
+      throw new Failure(`${store} has a key with the id ${JSON.stringify(id)}; use another id`);
     const created = await create(flags);
     if (store !== undefined) {
       await writeRecords(store, [...known, created.record]);
