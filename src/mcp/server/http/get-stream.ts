@@ -77,7 +77,7 @@ async function resumeShared(
   lastEventId: string,
 ): Promise<void> {
   const { key, after } = parseEventId(lastEventId);
-  const record = key === "" ? undefined : await shared.streams.find(key, session.id);
+  const record = key === "" ? undefined : await shared.streams.find(key, session.id, after);
   if (record === undefined || !reaches(record, after)) request.refuse(streamGone);
   else if (record.body.listens) takeOver(endpoint, session, request, record, after);
   else {

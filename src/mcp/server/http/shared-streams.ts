@@ -2,6 +2,7 @@ import { upstreamFailure } from "../../../gateway/failures.ts";
 import type { EventSink } from "../../../http/event-peer.ts";
 import { eventText } from "../../../http/event-stream.ts";
 import type { RecordingCopy } from "../../../http/replay.ts";
+import { pause, systemClock } from "../../../protocol/clock.ts";
 import { WireError } from "../../../protocol/errors.ts";
 import type { Id } from "../../../protocol/message.ts";
 import { errorText, idText } from "../../../protocol/serialize.ts";
@@ -34,6 +35,9 @@ const mostEvents = 100;
 const longestEvents = 128 * 1024;
 /** How long the rest of a stream can be read after its end. */
 const keepMs = 60_000;
+/** How long it may take to store an event, and how often it is looked for. */
+const storingMs = 100;
+const mostReads = 6;
 /** How often a process that reads a stream says so, and how long that holds. */
 const readingMs = 30_000;
 const readForMs = 3 * readingMs;
@@ -69,8 +73,18 @@ export class SharedStreams {
     return new StreamCopy(this.#table.admit(first), this.#now);
   }
 
-  async find(key: string, session: string): Promise<StreamRecord | undefined> {
-    return this.#table.find(idOf(key), ownerOf(session));
+  /**
+   * The stream when that event is stored: its client gets the event a little earlier. What a session listens on is read
+   * twice, because this process goes on with it, and its last events may be on their way to the store.
+   */
+  async find(key: string, session: string, after: number): Promise<StreamRecord | undefined> {
+    for (let reads = 1; ; reads++) {
+      const record = await this.#table.find(idOf(key), ownerOf(session));
+      if (record?.phase === "over" || reads === mostReads) return record;
+      const isStored = record !== undefined && after <= lastOf(record);
+      if (isStored && (reads > 1 || !record.body.listens)) return record;
+      await pause(storingMs, systemClock);
+    }
   }
 
   /** Sends the rest of a stream to a client, as another process goes on with it. */
@@ -109,8 +123,13 @@ export class SharedStreams {
 }
 
 /** Whether everything after that event is still stored. */
-export function reaches({ body }: StreamRecord, after: number): boolean {
-  return after >= body.first - 1 && after < body.first + body.events.length;
+export function reaches(record: StreamRecord, after: number): boolean {
+  return after >= record.body.first - 1 && after <= lastOf(record);
+}
+
+/** The number of the last event. */
+function lastOf({ body }: StreamRecord): number {
+  return body.first + body.events.length - 1;
 }
 
 /** Ends a stream whose process has stopped. */
@@ -168,7 +187,7 @@ class StreamCopy implements RecordingCopy {
   }
 
   drop(): void {
-    this.#unsaved = [];
+    // Another process may read it, up to the last event.
     this.finish();
   }
 
