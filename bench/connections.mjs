@@ -2,12 +2,12 @@
  * What many open connections cost: `node bench/connections.mjs [--count 10000] [--calls 5000] [--save]`. WebSockets and
  * idle HTTP connections on one process, next to servers without callwire.
  */
-import { parseArgs } from "node:util";
 import { record } from "../scripts/reliability.mjs";
+import { scriptOptions } from "../scripts/script-options.mjs";
 import { asking, start } from "./processes.mjs";
 
 const names = ["callwire WebSocket", "bare ws", "callwire HTTP", "bare node:http"];
-const { values: flags } = parseArgs({
+const { values: flags } = scriptOptions(import.meta.url, {
   options: {
     count: { type: "string", default: "10000" },
     calls: { type: "string", default: "5000" },

@@ -4,8 +4,8 @@
  * calls are sent, whether or not replies come. Goodput is the calls that succeed within a second of when they were due.
  * On a machine with other work, look at the last column: it compares goodput for each second of CPU that the server got.
  */
-import { parseArgs } from "node:util";
 import { record } from "../scripts/reliability.mjs";
+import { scriptOptions } from "../scripts/script-options.mjs";
 import { asking, pinning, start } from "./processes.mjs";
 
 const usage =
@@ -74,7 +74,7 @@ function end(role, label, file = "overload-end.mjs") {
 }
 
 function readOptions() {
-  const { values } = parseArgs({
+  const { values } = scriptOptions(import.meta.url, {
     options: {
       seconds: { type: "string", default: "6" },
       times: { type: "string", default: "5" },

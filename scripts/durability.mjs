@@ -9,13 +9,13 @@ import { createServer as createNetServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { parseArgs } from "node:util";
 import { connect } from "@nats-io/transport-node";
 import { createClient, silentLog } from "callwire";
 import { durableLink } from "callwire/nats/jetstream";
 import { record } from "./reliability.mjs";
+import { scriptOptions } from "./script-options.mjs";
 
-const { values: flags } = parseArgs({
+const { values: flags } = scriptOptions(import.meta.url, {
   options: {
     count: { type: "string", default: "100000" },
     kills: { type: "string", default: "50" },

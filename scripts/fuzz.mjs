@@ -4,16 +4,17 @@
 //   npm run fuzz -- [--inputs 1000000] [--jobs 2] [--seed 1] [--all] [--save] [--unreached] [targets …]
 //
 // The inputs are divided so that each target takes about as long. With --all the figures are written to
-// docs/reliability.md, and with --save those of the named targets, beside what is there of the others. --unreached lists the files in which blocks were not executed.
+// docs/reliability.md, and with --save those of the named targets, beside what is there of the others. --unreached
+// lists the files in which blocks were not executed.
 import { fork } from "node:child_process";
 import { createHash } from "node:crypto";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import { parseArgs } from "node:util";
 import { build } from "esbuild";
 import { markBlocks } from "./fuzz-blocks.mjs";
 import { record } from "./reliability.mjs";
+import { scriptOptions } from "./script-options.mjs";
 
 const root = fileURLToPath(new URL("../", import.meta.url));
 /** The command line imports the package by its public names. @type {import("esbuild").Plugin} */
@@ -32,7 +33,7 @@ const ownNames = {
 /** A job that reports nothing for so long is in an endless loop. */
 const silentMs = 60_000;
 
-const { values: flags, positionals } = parseArgs({
+const { values: flags, positionals } = scriptOptions(import.meta.url, {
   allowPositionals: true,
   options: {
     inputs: { type: "string", default: "1000000" },

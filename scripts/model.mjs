@@ -2,11 +2,11 @@
 // of test/model/scenario.ts; `npm test` explores few actions of each.
 //
 //   npm run model -- [--depth 12] [--seconds 600] [scenarios …]
-import { parseArgs } from "node:util";
 import { loadTypeScript } from "./load-typescript.mjs";
 import { record } from "./reliability.mjs";
+import { scriptOptions } from "./script-options.mjs";
 
-const { values: flags, positionals } = parseArgs({
+const { values: flags, positionals } = scriptOptions(import.meta.url, {
   allowPositionals: true,
   options: {
     depth: { type: "string", default: "12" },

@@ -18,10 +18,10 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { parseArgs } from "node:util";
 import { mutate } from "./mutants.mjs";
 import { planVariable, readJournal } from "./mutation-plan.mjs";
 import { record } from "./reliability.mjs";
+import { scriptOptions } from "./script-options.mjs";
 
 /**
  * @typedef {import("./mutation-plan.mjs").Entry} Entry
@@ -63,7 +63,7 @@ const usualTests = [
   "test/gateway",
 ];
 
-const { values: flags, positionals } = parseArgs({
+const { values: flags, positionals } = scriptOptions(import.meta.url, {
   allowPositionals: true,
   options: {
     since: { type: "string" },

@@ -6,7 +6,7 @@ import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { parseArgs } from "node:util";
+import { scriptOptions } from "./script-options.mjs";
 
 const files = ["package.json", "package-lock.json", "src/observability/version.ts", "CHANGELOG.md"];
 
@@ -81,7 +81,7 @@ function faults() {
 }
 
 function main() {
-  const { values, positionals } = parseArgs({
+  const { values, positionals } = scriptOptions(import.meta.url, {
     options: { "dry-run": { type: "boolean", default: false } },
     allowPositionals: true,
   });

@@ -2,15 +2,15 @@
 // docs/reliability.md: `npm run soak`. Ten million calls take a few minutes for each wire.
 //
 //   npm run soak -- [--calls 10000000] [--wires http,sse,ws,tcp,unix,stdio,nats] [--no-save]
-import { parseArgs } from "node:util";
 import { asking, start } from "../bench/processes.mjs";
 import { record } from "./reliability.mjs";
+import { scriptOptions } from "./script-options.mjs";
 
 const known = ["http", "sse", "ws", "tcp", "unix", "stdio", "nats"];
 /** Looks at memory; the first ones are left out, until everything is compiled and every table has its size. */
 const looks = 20;
 const skipped = 4;
-const { values: flags } = parseArgs({
+const { values: flags } = scriptOptions(import.meta.url, {
   options: {
     calls: { type: "string", default: "10000000" },
     wires: { type: "string", default: known.join() },

@@ -7,7 +7,7 @@ import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } fro
 import { availableParallelism, tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { parseArgs } from "node:util";
+import { scriptOptions } from "./script-options.mjs";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const slowTimers = new URL("./slow-timers.mjs", import.meta.url).href;
@@ -56,7 +56,7 @@ const conditions = {
   stranger: { what: "an unprivileged user", root: true, stranger: true },
 };
 
-const { values: flags, positionals: files } = parseArgs({
+const { values: flags, positionals: files } = scriptOptions(import.meta.url, {
   allowPositionals: true,
   options: {
     rounds: { type: "string", default: "1" },
