@@ -1,4 +1,4 @@
-import { KeptDocuments } from "../openrpc/kept-documents.ts";
+import { DocumentCache } from "../openrpc/document-cache.ts";
 import type { OpenrpcDocument } from "../openrpc/specification.ts";
 import { type Offered, offeredMethods, rejectDuplicate } from "./discovery.ts";
 import { type Route, Routes, routeFault } from "./routes.ts";
@@ -10,7 +10,7 @@ export class State {
   readonly routes: Routes;
   readonly offered: ReadonlyMap<string, Offered>;
   /** Cached documents for `rpc.discover`. */
-  readonly described = new KeptDocuments();
+  readonly described = new DocumentCache();
   readonly #documents: ReadonlyMap<string, OpenrpcDocument>;
 
   /** Throws if two upstreams offer the same method, unless `choose` picks one. */

@@ -105,18 +105,18 @@ export function auditLog(sink: AuditSink, options: AuditLogOptions = {}): Middle
   const admit =
     (next: Admit): Admit =>
     (transport) => {
-      const decided = (verdict: Principal | ErrorObject | undefined) => {
-        const refusal = isRefusal(verdict) ? verdict : undefined;
+      const decided = (decision: Principal | ErrorObject | undefined) => {
+        const refusal = isRefusal(decision) ? decision : undefined;
         const entry = entryOf("connection", refusal);
-        if (decisions === "denied" && refusal === undefined) return verdict;
-        const principal = isRefusal(verdict) ? undefined : verdict;
+        if (decisions === "denied" && refusal === undefined) return decision;
+        const principal = isRefusal(decision) ? undefined : decision;
         const fields = fieldsOf(entry, { principal, transport });
         if (!failClosed) writer.write(fields);
-        else return afterWriting(writer.tryWrite(fields), notWritten, () => verdict);
-        return verdict;
+        else return afterWriting(writer.tryWrite(fields), notWritten, () => decision);
+        return decision;
       };
-      const verdict = next(transport);
-      return isThenable(verdict) ? verdict.then(decided) : decided(verdict);
+      const decision = next(transport);
+      return isThenable(decision) ? decision.then(decided) : decided(decision);
     };
 
   return Object.assign(wrap, { admit, disclose, guards: "audit log" });

@@ -8,10 +8,10 @@ import type { Params } from "../protocol/message.ts";
 import { Origin, type Transport } from "../protocol/origin.ts";
 import type { Service } from "../protocol/service.ts";
 import type { NodeHandler } from "../transports/http/node-handler.ts";
-import { type CloudEvent, deliveryOf } from "./cloud-event.ts";
+import { type CloudEvent, deliveryOf } from "./cloud-event-reading.ts";
 import { asDapr, type EventSubscription, methodsOf } from "./event-subscription.ts";
 
-export type { CloudEvent } from "./cloud-event.ts";
+export type { CloudEvent } from "./cloud-event-reading.ts";
 export type { EventSubscription } from "./event-subscription.ts";
 
 export interface CloudEventsOptions {

@@ -32,7 +32,7 @@ export interface Listener {
 }
 
 /** A change that is reported to one process, and that clients of others want to know too. */
-export type News = { readonly uri: string } | { readonly elicitationId: string };
+export type Update = { readonly uri: string } | { readonly elicitationId: string };
 
 export type ListKind = "tools" | "prompts" | "resources";
 
@@ -54,7 +54,7 @@ export class Changes {
   /** Called when the first client subscribes to a resource; resolves when its changes will be reported. */
   wanted: ((uri: string) => Promise<void>) | undefined = undefined;
   /** Tells other processes of a fleet. */
-  publish: ((item: News) => void) | undefined = undefined;
+  publish: ((item: Update) => void) | undefined = undefined;
 
   addSession(session: Session): void {
     this.#sessions.add(session);
@@ -139,7 +139,7 @@ export class Changes {
   }
 
   /** Notifies the clients of this process only. */
-  deliver(item: News): void {
+  deliver(item: Update): void {
     if ("uri" in item) this.#updated(item.uri);
     else this.#completed(item.elicitationId);
   }

@@ -214,13 +214,13 @@ export class EndpointRules {
 
   /** Refuses to resume a stream of another principal: an event id is not a credential. */
   refuseReader(recording: Recording, transport: Transport): MaybePromise<Refusal | undefined> {
-    const judge = (verdict: Principal | ErrorObject | undefined): Refusal | undefined => {
-      if (isRefusal(verdict)) return refusedBy(verdict);
-      return verdict?.id === recording.owner ? undefined : streamGone;
+    const judge = (decision: Principal | ErrorObject | undefined): Refusal | undefined => {
+      if (isRefusal(decision)) return refusedBy(decision);
+      return decision?.id === recording.owner ? undefined : streamGone;
     };
     if (this.service.admit === undefined) return undefined;
-    const verdict = this.service.admit(transport);
-    return isThenable(verdict) ? verdict.then(judge) : judge(verdict);
+    const decision = this.service.admit(transport);
+    return isThenable(decision) ? decision.then(judge) : judge(decision);
   }
 
   /** The response to OPTIONS. */

@@ -38,7 +38,7 @@ function open(
     openEvents: () => exchange.openSink((sink) => events.detach(sink)),
     abandon() {
       shared?.leave(session);
-      shared?.news.leave();
+      shared?.updates.leave();
       if (session.listening !== events) return;
       session.listening = undefined;
       session.peer = undefined;
@@ -50,7 +50,7 @@ function open(
   session.listening = events;
   session.peer = new StreamPeer(events, session);
   shared?.enter(session);
-  shared?.news.enter();
+  shared?.updates.enter();
   events.open();
   return events;
 }

@@ -163,7 +163,7 @@ export class McpEndpoint {
   /** The call of this request goes on after this turn of the event loop. */
   enter(exchange: McpExchange): void {
     this.#open.add(exchange);
-    if (exchange.listens) this.shared?.news.enter();
+    if (exchange.listens) this.shared?.updates.enter();
     else this.#calls++;
     if (exchange.session !== undefined) {
       exchange.session.running++;
@@ -174,7 +174,7 @@ export class McpEndpoint {
 
   leave(exchange: McpExchange): void {
     this.#open.remove(exchange);
-    if (exchange.listens) this.shared?.news.leave();
+    if (exchange.listens) this.shared?.updates.leave();
     else if (--this.#calls === 0) for (const resolve of this.#idle.splice(0)) resolve();
     const { session } = exchange;
     if (session === undefined) return;

@@ -10,13 +10,13 @@ import type { LegacyRevision } from "../../revisions.ts";
 import type { Changes } from "../changes.ts";
 import { mostPages, Session } from "../session.ts";
 import { type SessionTable, unusedMs } from "./session-table.ts";
-import { type NewsBody, SharedNews } from "./shared-news.ts";
 import {
   endLostStream,
   SharedStreams,
   type StreamBody,
   type StreamRecord,
 } from "./shared-streams.ts";
+import { SharedUpdates, type UpdatesBody } from "./shared-updates.ts";
 
 /** What a process received of a client for whichever process waits for it. */
 export type Letter =
@@ -47,7 +47,7 @@ interface SessionBody extends SessionState {
 }
 
 type SessionRecord = WorkRecord<SessionBody>;
-type Body = SessionBody | StreamBody | NewsBody;
+type Body = SessionBody | StreamBody | UpdatesBody;
 
 export interface SharedSessionSettings {
   readonly store: WorkStore;
@@ -76,7 +76,7 @@ export class SharedSessions {
   readonly #settings: SharedSessionSettings;
   readonly #table: WorkTable<Body>;
   readonly streams: SharedStreams;
-  readonly news: SharedNews;
+  readonly updates: SharedUpdates;
   /** Letters that this process has read, or that came before it knew the session. */
   readonly #read = new WeakMap<Session, number>();
   /** The state as it was stored last, which tells what a request has changed. */
@@ -98,15 +98,15 @@ export class SharedSessions {
     });
     const now = (): number => clock.now();
     this.streams = new SharedStreams(this.#table as unknown as WorkTable<StreamBody>, now);
-    this.news = new SharedNews({
+    this.updates = new SharedUpdates({
       store,
-      table: this.#table as unknown as WorkTable<NewsBody>,
+      table: this.#table as unknown as WorkTable<UpdatesBody>,
       now,
       from: this.#prefix,
       deliver: (item) => changes.deliver(item),
       failed: (error) => log.warn({ err: error }, "could not share a change with other processes"),
     });
-    changes.publish = (item) => this.news.publish(item);
+    changes.publish = (item) => this.updates.publish(item);
   }
 
   /** Stores a new session. */

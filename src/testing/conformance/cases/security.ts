@@ -74,23 +74,23 @@ export const securityCases: readonly ConformanceCase[] = [
       ),
     ],
   ),
-  writeHttp("text-plain", "A body of the type text/plain is not heard", simple, [
+  writeHttp("text-plain", "A body of the type text/plain is not accepted", simple, [
     post({ "content-type": "text/plain" }, call, unaccepted),
   ]),
   writeHttp(
     "text-plain-disguised",
-    "text/plain with application/json in a parameter is not heard",
+    "text/plain with application/json in a parameter is not accepted",
     simple,
     [post({ "content-type": "text/plain; x=application/json" }, call, unaccepted)],
   ),
-  writeHttp("form", "A form is not heard", simple, [
+  writeHttp("form", "A form is not accepted", simple, [
     post({ "content-type": "application/x-www-form-urlencoded" }, call, unaccepted),
     post({ "content-type": "multipart/form-data; boundary=x" }, call, unaccepted),
   ]),
-  writeHttp("no-type", "A body without a type is not heard", simple, [
+  writeHttp("no-type", "A body without a type is not accepted", simple, [
     post({ "content-type": null }, call, unaccepted),
   ]),
-  writeRawHttp("get-call", "A call in the query of a GET is not heard", simple, [
+  writeRawHttp("get-call", "A call in the query of a GET is not accepted", simple, [
     {
       send: {
         kind: "raw",
