@@ -213,7 +213,7 @@ export class Client<M = any, V extends Values = ValuesOf<M>> implements AsyncDis
       // Nothing else holds the promises of the earlier calls, so cancel them.
       for (const { call, value } of started) {
         value.catch(() => {});
-        call.fail(new WireError("ABORTED", "the batch was not made", { cause: error }));
+        call.fail(new WireError("ABORTED", "the batch was not sent", { cause: error }));
       }
       throw error;
     }

@@ -69,7 +69,7 @@ export class State {
       if (twin === undefined) continue;
       const isExact = route.closeness === Number.POSITIVE_INFINITY;
       if (isExact || twins.some(({ config }) => config.to === to)) {
-        throw routeFault(route.config, " is there twice");
+        throw routeFault(route.config, " is defined twice");
       }
       if (this.#keepsSilent(to)) {
         const sentence = ` leads to "${twin.config.to}" and "${to}", and "${to}" does not describe its methods`;

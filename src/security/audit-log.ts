@@ -136,7 +136,7 @@ function entryOf(event: Entry["event"], error: (ErrorObject & Undisclosed) | und
   const { code, correlationId } = error;
   // Calls of unknown methods count as denied, since they may be probing.
   const isUnknown = code === ErrorCode.MethodNotFound;
-  const reason = error.reason ?? (isUnknown ? "there is no such method" : undefined);
+  const reason = error.reason ?? (isUnknown ? "the method does not exist" : undefined);
   // A refusal that is disguised for the caller still has a reason.
   const denied = event === "connection" || reason !== undefined || denials.has(code);
   return { event, decision: denied ? "deny" : "allow", reason, code, correlationId };

@@ -68,10 +68,10 @@ export function authenticate(
     code: error.code,
     message: error.message,
     ...challenged(error),
-    reason: error.reason ?? sentReason(error) ?? "a bad credential",
+    reason: error.reason ?? sentReason(error) ?? "the credential is not valid",
   });
   const noCredential = refused(unauthenticated("no credential"));
-  const expired = refused(unauthenticated("a credential that has expired"));
+  const expired = refused(unauthenticated("the credential has expired"));
 
   const finish = (decision: Principal | ErrorObject | undefined): Decision => {
     if (isRefusal(decision)) return refused(decision);

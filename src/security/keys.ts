@@ -68,7 +68,7 @@ export function createApiKey(options: CreateApiKeyOptions = {}): ApiKey {
 }
 
 const unknownApiKey: Refusal = {
-  ...unauthenticated("an API key that is not valid"),
+  ...unauthenticated("the API key is not valid"),
   data: { reason: "api-key-invalid" },
 };
 

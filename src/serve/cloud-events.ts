@@ -95,7 +95,7 @@ export function cloudEvents(
     const { maxMessageBytes } = service.limits;
     const message = new NodeMessage(request, response, messageLimits(service));
     const refusals: Partial<Record<BodyFault, readonly [status: number, error: string]>> = {
-      "too-large": [413, `an event holds at most ${maxMessageBytes} bytes`],
+      "too-large": [413, `an event must have at most ${maxMessageBytes} bytes`],
       unreadable: [400, "the body cannot be inflated"],
       encoded: [415, "the Content-Encoding of the body is not supported"],
     };

@@ -80,7 +80,7 @@ export async function upgradeRequest(options: WebSocketConnectOptions): Promise<
   };
   if (typeof headers !== "function" && typeof protocols !== "function" && !credentials)
     return ask();
-  const late = `there were no credentials within ${connectTimeoutMs} ms`;
+  const late = `the credentials did not arrive within ${connectTimeoutMs} ms`;
   return withTimeout(clock, connectTimeoutMs, ask(), late).catch((error: unknown) => {
     throw error instanceof LateError ? new WireError("CONNECTION_FAILED", late) : error;
   });

@@ -48,6 +48,8 @@ export function webSocketLink(address: string | URL, options: WebSocketLinkOptio
 /** Most code of a link is loaded when it connects, so that a page starts without it. */
 function load(url: URL): Promise<typeof import("./native-connection.ts")> {
   return import("./native-connection.ts").catch((cause: unknown) => {
-    throw connectionFailed(url, "was not called: code of callwire could not be loaded", { cause });
+    throw connectionFailed(url, "was not contacted: a module of callwire could not be loaded", {
+      cause,
+    });
   });
 }

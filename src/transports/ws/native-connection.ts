@@ -51,7 +51,7 @@ export async function openNative(url: URL, options: WebSocketConnectOptions): Pr
     socket.onclose = ({ code, reason }) => {
       settled();
       channel.closed(code, reason);
-      reject(connectionFailed(url, `could not be connected to (${code})`));
+      reject(connectionFailed(url, `could not be reached (${code})`));
     };
   });
 }
@@ -68,7 +68,7 @@ function openSocket(url: URL, request: UpgradeRequest): WebSocket {
     try {
       return new WebSocket(url, protocols);
     } catch (error) {
-      throw connectionFailed(url, "cannot be connected to", { cause: error });
+      throw connectionFailed(url, "cannot be reached", { cause: error });
     }
   }
   try {

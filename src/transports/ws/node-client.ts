@@ -69,7 +69,7 @@ export async function connectWebSocket(
       const status = refusal?.statusCode;
       reject(
         status === undefined
-          ? connectionFailed(url, `could not be connected to: ${error.message}`, { cause: error })
+          ? connectionFailed(url, `could not be reached: ${error.message}`, { cause: error })
           : connectionFailed(url, `refused the upgrade with ${status}`, { status }),
       );
     };
@@ -131,6 +131,6 @@ function openSocket(
   try {
     return new Socket(url, [...request.protocols], settings);
   } catch (error) {
-    throw connectionFailed(url, "cannot be connected to", { cause: error });
+    throw connectionFailed(url, "cannot be reached", { cause: error });
   }
 }

@@ -284,7 +284,7 @@ export class SharedSessions {
     const now = clock.now();
     if (usedAt !== undefined && now - usedAt < Math.min(60_000, idleMs / 4)) return;
     this.#change(session, (body) => ({ ...body, usedAt: now })).catch((error: unknown) => {
-      log.warn({ err: error }, "could not extend the time of a session");
+      log.warn({ err: error }, "could not extend the lifetime of a session");
     });
   }
 
