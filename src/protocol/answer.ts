@@ -13,6 +13,7 @@ import {
 import type { Disclose, Handle } from "./handle.ts";
 import { caught, LaterReply } from "./handler-reply.ts";
 import { IncomingCall, type RunningCall, type Writer } from "./incoming-call.ts";
+import type { MessageLimits } from "./limits.ts";
 import { holdBytes } from "./memory-bounds.ts";
 import {
   type ErrorObject,
@@ -21,7 +22,6 @@ import {
   type Reply,
   type Request,
 } from "./message.ts";
-import type { MessageLimits } from "./message-limits.ts";
 import type { Origin } from "./origin.ts";
 import type { Overload } from "./overload.ts";
 import {

@@ -1,5 +1,5 @@
-import type { AuthScheme } from "./auth-scheme.ts";
 import type { Context } from "./context.ts";
+import type { AuthScheme } from "./credentials.ts";
 import type { Undisclosed } from "./errors.ts";
 import type { ErrorObject, MaybePromise, Reply, Request } from "./message.ts";
 import type { Principal, Transport } from "./origin.ts";

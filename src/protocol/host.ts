@@ -14,10 +14,9 @@ import {
   isRefusal,
   type Middleware,
 } from "./handle.ts";
-import { type Limits, limitOf, limitsFrom } from "./limits.ts";
+import { type Limits, limitOf, limitsFrom, MessageLimits } from "./limits.ts";
 import { type Log, safeLog } from "./log.ts";
 import { type ErrorObject, failure, isThenable } from "./message.ts";
-import { MessageLimits } from "./message-limits.ts";
 import { Origin } from "./origin.ts";
 import { callsWhere, endSubscriptions } from "./origin-calls.ts";
 import { Overload, type OverloadOptions } from "./overload.ts";

@@ -19,8 +19,8 @@ import type { Origin, Peer, Principal, Transport } from "./origin.ts";
 import { addCall, type CallEntry } from "./origin-calls.ts";
 import type { Version } from "./parse.ts";
 import type { TimedCall } from "./running.ts";
+import { discardBytes } from "./sent-bytes.ts";
 import type { Share } from "./shares.ts";
-import { discardBytes } from "./unread-bytes.ts";
 import { ValueCodec } from "./value-codec.ts";
 import type { WatchedMessage, Watches } from "./watch.ts";
 

@@ -1,7 +1,7 @@
 import { describe, expect, onTestFinished, test } from "vitest";
 import { base64, base64Url, fromBase64 } from "../../src/protocol/base64.ts";
 import { LinkedList } from "../../src/protocol/linked-list.ts";
-import { SharedRefusal } from "../../src/protocol/shared-refusal.ts";
+import { SharedRefusal } from "../../src/protocol/parse.ts";
 import { absoluteAddress, fetchAddress, httpUrl, isRelative } from "../../src/protocol/url.ts";
 
 describe("addresses", () => {

@@ -7,15 +7,16 @@ import { consoleLog } from "../../protocol/console-log.ts";
 import { defaultConnectTimeoutMs } from "../../protocol/defaults.ts";
 import type { Link } from "../../protocol/link.ts";
 import { isRelative } from "../../protocol/url.ts";
-import { connectionFailed, webSocketUrl } from "./address.ts";
 import type { ClosingSocket } from "./closing-socket.ts";
 import {
   clientLimits,
+  connectionFailed,
   reconnectingWith,
   type UpgradeRequest,
   upgradeRequest,
   type WebSocketConnectOptions,
   type WebSocketLinkOptions,
+  webSocketUrl,
 } from "./link-options.ts";
 import { NodeChannel } from "./node-channel.ts";
 import { receiverSettings } from "./receiver-settings.ts";

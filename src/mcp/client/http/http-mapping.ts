@@ -1,9 +1,9 @@
 import type { HeaderRecord } from "../../../http/client-exchange.ts";
 import { isEnvelope } from "../../../protocol/envelope.ts";
 import { RemoteError, WireError } from "../../../protocol/errors.ts";
+import { parseJson } from "../../../protocol/json-text.ts";
 import type { Request } from "../../../protocol/message.ts";
 import { replyOf } from "../../../protocol/pair.ts";
-import { parseJson } from "../../../protocol/parsed-json.ts";
 import { headerValue, namedBy } from "../../header-values.ts";
 import { MetaKey } from "../../meta-keys.ts";
 import { isHandshake, lostStatuses } from "../handshake.ts";
