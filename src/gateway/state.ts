@@ -78,7 +78,7 @@ export class State {
     }
   }
 
-  /** An upstream that is away may describe itself once it is available. */
+  /** An upstream that is down may describe itself once it is available. */
   #keepsSilent(upstream: string): boolean {
     return !this.#documents.has(upstream) && this.upstreams.get(upstream)?.isUp === true;
   }

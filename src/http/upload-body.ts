@@ -42,7 +42,7 @@ export class UploadBody implements Buffering, FrameSink {
     limits.buffers.opened(this);
   }
 
-  /** Whether nothing of it is needed any more. */
+  /** Whether the rest of it is not needed. */
   get isOver(): boolean {
     return this.#isOver;
   }

@@ -33,7 +33,7 @@ export interface DocumentChange {
 }
 
 /**
- * Compares two OpenRPC documents, and says what breaks callers of the old one: methods that are gone or renamed, params
+ * Compares two OpenRPC documents, and reports what breaks callers of the old one: methods that were removed or renamed, params
  * that became required or narrower, wider results and items, and other error codes.
  * @example
  * ```ts
@@ -66,7 +66,7 @@ export function compareDocuments(
   return changes;
 }
 
-/** A method that is gone; one that is new and has the same params and results is its new name. */
+/** A method that was removed; a new one with the same params and results counts as its new name. */
 function gone(method: OpenrpcMethod, added: Map<string, OpenrpcMethod>): DocumentChange {
   const signature = signatureOf(method);
   const renamed = [...added.values()].filter((other) => signatureOf(other) === signature);

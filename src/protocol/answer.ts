@@ -99,7 +99,7 @@ export class Answerer implements Writer, EntryAnswerer {
       : this.answerPayload(payload, text, origin);
   }
 
-  /** For wires that already parsed the payload to tell calls from replies. */
+  /** For wires that already parsed the payload to distinguish calls from replies. */
   answerPayload(payload: unknown, text: string, origin: Origin): Answer {
     return Array.isArray(payload)
       ? this.#answerBatch(payload, text, origin)

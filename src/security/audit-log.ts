@@ -29,7 +29,7 @@ export interface AuditLogOptions {
   readonly decisions?: "all" | "denied";
   /**
    * Refuses calls that cannot be logged first. Each call then has two lines: one before it runs and
-   * one with its outcome. Without this, calls go on while the sink fails. @default false
+   * one with its outcome. Without this, calls still run while the sink fails. @default false
    */
   readonly failClosed?: boolean;
   /** Most lines waiting for a slow sink. Further ones are lost or, with `failClosed`, refused. @default 10000 */

@@ -150,7 +150,7 @@ export function authenticate(
 
   const visible = (method: string, { principal }: Context): boolean =>
     principal !== undefined || isAnonymous(method);
-  // Callers that need no credential are not told to bring one.
+  // Callers that need no credential are not asked for one.
   const schemes = anonymous === true ? [] : all.flatMap(({ scheme }) => scheme ?? []);
   return Object.assign(wrap, { admit, visible, guards: "authentication", schemes });
 }

@@ -21,7 +21,7 @@ export interface WorkHost<B, E> {
   changed(record: WorkRecord<B>, event: E | undefined): void;
   /** This process no longer does it. */
   ended(work: LiveWork<B, E>): void;
-  /** What did it has returned; it may have gone on after it was cancelled. */
+  /** Its function has returned; it may have continued after it was cancelled. */
   released(work: LiveWork<B, E>): void;
 }
 
@@ -38,7 +38,7 @@ export interface WorkObserver<B> {
  * the method returns.
  */
 export class LiveWork<B, E = never> {
-  /** The record that it begins with, or goes on with. */
+  /** The record that it begins or continues with. */
   readonly first: WorkRecord<B>;
   /** Undefined until the first record is stored. */
   record: WorkRecord<B> | undefined = undefined;

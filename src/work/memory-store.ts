@@ -35,7 +35,7 @@ interface Share {
   bytes: number;
   /** Ids of the records that are over, oldest first. */
   readonly over: Set<string>;
-  /** Where the search for the oldest goes on: a new one would pass all that were removed before. */
+  /** Where the search for the oldest continues: a new search would pass all that were removed before. */
   oldest: Iterator<string>;
 }
 

@@ -31,7 +31,7 @@ export interface Listener {
   end(): void;
 }
 
-/** A change that is reported to one process, and that clients of others want to know too. */
+/** A change that is reported to one process, and that clients of other processes subscribed to. */
 export type Update = { readonly uri: string } | { readonly elicitationId: string };
 
 export type ListKind = "tools" | "prompts" | "resources";
@@ -53,7 +53,7 @@ export class Changes {
   sessionEnded: ((session: Session) => void) | undefined = undefined;
   /** Called when the first client subscribes to a resource; resolves when its changes will be reported. */
   wanted: ((uri: string) => Promise<void>) | undefined = undefined;
-  /** Tells other processes of a fleet. */
+  /** Publishes to the other processes of a fleet. */
   publish: ((item: Update) => void) | undefined = undefined;
 
   addSession(session: Session): void {

@@ -87,7 +87,7 @@ export class McpServer extends Host {
   /** The tools, prompts and resources; changes are reported to connected clients. */
   readonly catalog: Catalog;
   readonly changes: Changes;
-  /** Tells middleware how long sessions last. */
+  /** Reports to middleware how long sessions lasted. */
   readonly sessionReports: SessionReports;
   readonly #tasks: Tasks;
 

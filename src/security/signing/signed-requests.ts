@@ -120,7 +120,7 @@ function coversEnough({ input }: FoundSignature, { method, target }: HttpRequest
   return (
     headComponents.every((name) => covers(input, name)) &&
     (method !== "POST" || bodyComponents.every((name) => covers(input, name))) &&
-    // An empty query says as little as none, and clients take it for none.
+    // An empty query is equivalent to none, and clients treat it so.
     ((queryOf(target) ?? "?") === "?" || covers(input, "@query"))
   );
 }

@@ -48,7 +48,7 @@ export interface HttpOptions extends HostCheckOptions {
   readonly graceMs?: number;
   /**
    * How long the client of an event stream, or of a large reply in Node, may read nothing before it is disconnected;
-   * stops clients that never read. 0 waits for ever. @default 10000
+   * stops clients that never read. 0 waits forever. @default 10000
    */
   readonly writeTimeoutMs?: number;
   /** What is kept of event streams, so that clients can resume them; false sends them without ids. @default see `ReplayOptions` */

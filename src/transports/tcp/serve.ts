@@ -22,7 +22,7 @@ import { closeWhenIdle } from "./idle.ts";
 import { socketStream } from "./socket-stream.ts";
 import { listening, UnixPath } from "./unix-path.ts";
 
-/** This many connections above the limit are told that the server is busy; the rest are dropped. */
+/** This many connections above the limit get a reply that the server is busy; the rest are dropped. */
 const mostToldBusy = 100;
 const hourMs = 3_600_000;
 
@@ -90,9 +90,9 @@ export class SocketServer implements AsyncDisposable {
   readonly #unix: UnixPath | undefined;
   readonly #connections = new Set<Connection>();
   readonly #sockets = new Set<Socket>();
-  /** Connections above the limit that are being told so. */
+  /** Connections above the limit that get a refusal. */
   #toldBusy = 0;
-  /** Connections that were accepted during shutdown, and are told so. */
+  /** Connections that were accepted during shutdown, and get a refusal. */
   readonly #late: Promise<void>[] = [];
   #address: AddressInfo | undefined;
   #closing: Promise<void> | undefined;
@@ -195,7 +195,7 @@ export class SocketServer implements AsyncDisposable {
       if (!isTls) this.#accept(socket);
       return;
     }
-    // A client whose handshake fails knows that nothing ran; others have to be told.
+    // A client whose handshake fails knows that nothing ran; others need a refusal.
     if (isTls || this.#toldBusy >= mostToldBusy) socket.destroy();
     else {
       this.#toldBusy++;

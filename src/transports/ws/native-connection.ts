@@ -72,7 +72,7 @@ function openSocket(url: URL, request: UpgradeRequest): WebSocket {
     }
   }
   try {
-    // Deno and Bun accept an object here; others take it for the name of a subprotocol and throw.
+    // Deno and Bun accept an object here; others treat it as the name of a subprotocol and throw.
     return new WebSocket(url, { headers, protocols } as unknown as string[]);
   } catch (error) {
     throw headersUnsupported(error);

@@ -61,7 +61,7 @@ function refused(status: number, cause?: Error): WireError {
   return new WireError("HTTP_STATUS", sentence, { status, ...(cause !== undefined && { cause }) });
 }
 
-/** The server forgot the session and did not take the request, so it may be sent in a new one. */
+/** The server forgot the session and did not accept the request, so it may be sent in a new one. */
 export class SessionLost extends WireError {
   /** `cause` is the error that the server sent, if any. */
   constructor(status: number, cause?: Error) {

@@ -230,7 +230,7 @@ export class StreamableHttp implements McpLink {
     return undefined;
   }
 
-  /** A caller whose time is up before a broken stream was resumed learns of the loss. */
+  /** If a call times out before its broken stream was resumed, its error is the loss. */
   #lost(payload: Payload, lost: WireError): void {
     const [request] = payload.requests as readonly [Request];
     const caller = this.#callers.take(request.id);

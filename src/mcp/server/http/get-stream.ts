@@ -31,7 +31,7 @@ function open(
   session: Session,
   { exchange }: McpExchange,
 ): EventPeer {
-  // The reader of an earlier stream has gone, and did not resume it.
+  // The reader of an earlier stream disconnected, and did not resume it.
   session.listening?.abandon();
   const host: EventHost = {
     origin: undefined,
@@ -96,7 +96,7 @@ async function resumeShared(
   }
 }
 
-/** Goes on with what a session listens on, beginning with what the client has missed. */
+/** Continues the stream on which a session listens, beginning with what the client has missed. */
 function takeOver(
   endpoint: McpEndpoint,
   session: Session,

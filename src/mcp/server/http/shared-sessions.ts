@@ -18,8 +18,8 @@ import {
 } from "./shared-streams.ts";
 import { SharedUpdates, type UpdatesBody } from "./shared-updates.ts";
 
-/** What a process received of a client for whichever process waits for it. */
-export type Letter =
+/** What a process received from a client on behalf of the process that waits for it. */
+export type ForwardedMessage =
   | { readonly reply: Envelope }
   | { readonly cancel: Id }
   | { readonly ended: true };
@@ -41,9 +41,9 @@ interface SessionBody extends SessionState {
   readonly info?: Implementation | undefined;
   /** When its time to live was last extended, in milliseconds since the epoch; undefined before its first use. */
   readonly usedAt?: number | undefined;
-  /** How many letters there have been; the last ones are `letters`. */
+  /** How many messages have been passed on; the last ones are `forwarded`. */
   readonly count: number;
-  readonly letters: readonly Letter[];
+  readonly forwarded: readonly ForwardedMessage[];
 }
 
 type SessionRecord = WorkRecord<SessionBody>;
@@ -59,11 +59,11 @@ export interface SharedSessionSettings {
   /** This process has not seen the session before. */
   adopted(session: Session): void;
   /** Passes on what another process has received. */
-  received(session: Session, letter: Letter): void;
+  received(session: Session, message: ForwardedMessage): void;
 }
 
-/** A letter is read within a fraction of a second; older ones are dropped. */
-const mostLetters = 100;
+/** A message is read within a fraction of a second; older ones are dropped. */
+const mostForwarded = 100;
 const endedMs = 60_000;
 const idForm = /^[\da-f-]{36}$/;
 const owner = JSON.stringify(["mcp", "session"]);
@@ -77,9 +77,9 @@ export class SharedSessions {
   readonly #table: WorkTable<Body>;
   readonly streams: SharedStreams;
   readonly updates: SharedUpdates;
-  /** Letters that this process has read, or that came before it knew the session. */
+  /** Messages that this process has read, or that were stored before it knew the session. */
   readonly #read = new WeakMap<Session, number>();
-  /** The state as it was stored last, which tells what a request has changed. */
+  /** The state as it was stored last, to find out what a request has changed. */
   readonly #stored = new WeakMap<Session, SessionState>();
   readonly #followed = new Map<Session, { count: number; stop(): void }>();
   /** Requests to clients have ids that name the process. */
@@ -126,7 +126,7 @@ export class SharedSessions {
       info: session.info,
       ...state,
       count: 0,
-      letters: [],
+      forwarded: [],
     };
     await store.save({
       id: idOf(session.id),
@@ -160,7 +160,7 @@ export class SharedSessions {
     return session;
   }
 
-  /** Stores what a request has changed, beside what other processes have changed meanwhile. */
+  /** Stores what a request has changed, and keeps what other processes have changed meanwhile. */
   async store(session: Session): Promise<void> {
     while (session.isChanged) {
       const state = stateOf(session);
@@ -172,11 +172,11 @@ export class SharedSessions {
   }
 
   /** Passes on what another process waits for. */
-  async post(session: Session, letter: Letter): Promise<void> {
+  async forward(session: Session, message: ForwardedMessage): Promise<void> {
     await this.#change(session, (body) => ({
       ...body,
       count: body.count + 1,
-      letters: [...body.letters, letter].slice(-mostLetters),
+      forwarded: [...body.forwarded, message].slice(-mostForwarded),
     }));
   }
 
@@ -186,7 +186,7 @@ export class SharedSessions {
   }
 
   async end(session: Session): Promise<void> {
-    await this.post(session, { ended: true });
+    await this.forward(session, { ended: true });
     await this.#table.change(idOf(session.id), owner, (record) => ({
       record: {
         ...record,
@@ -205,7 +205,7 @@ export class SharedSessions {
       await this.#table.remove(record.id);
   }
 
-  /** Reads letters as long as this process does something for the session. */
+  /** Reads messages as long as this process does something for the session. */
   enter(session: Session): void {
     const followed = this.#followed.get(session);
     if (followed !== undefined) {
@@ -262,7 +262,7 @@ export class SharedSessions {
     return session;
   }
 
-  /** Takes over the state of a session, unless a request is about to change it, and reads its letters. */
+  /** Takes over the state of a session, unless a request is about to change it, and reads its messages. */
   #take(session: Session, { body, phase }: SessionRecord): void {
     if (!session.isChanged) {
       session.logLevel = body.logLevel;
@@ -272,9 +272,10 @@ export class SharedSessions {
     }
     const read = this.#read.get(session) ?? body.count;
     this.#read.set(session, body.count);
-    const unread = Math.min(body.count - read, body.letters.length);
+    const unread = Math.min(body.count - read, body.forwarded.length);
     if (unread > 0)
-      for (const letter of body.letters.slice(-unread)) this.#settings.received(session, letter);
+      for (const message of body.forwarded.slice(-unread))
+        this.#settings.received(session, message);
     if (phase === "over") this.#settings.sessions.end(session);
   }
 

@@ -29,7 +29,7 @@ export interface SharedUpdatesSettings {
   failed(error: unknown): void;
 }
 
-/** Changes that one process of a fleet reports, and clients of all processes want to know. */
+/** Passes changes that one process of a fleet reports to the clients of all processes. */
 export class SharedUpdates {
   readonly #settings: SharedUpdatesSettings;
   #unsaved: Update[] = [];
