@@ -19,7 +19,7 @@ export class Heartbeat {
   /** The last data arrived no earlier than this. */
   #receivedAt: number;
   #checkedAt: number;
-  /** Set forevery message that arrives. */
+  /** Set for every message that arrives. */
   received = false;
   #pinged = false;
   #timer: Timer | undefined;

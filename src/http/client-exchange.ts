@@ -12,7 +12,7 @@ import { type EventStreamDecoder, replyTooLarge } from "./event-stream.ts";
 /** Header values by name. */
 export type HeaderRecord = Readonly<Record<string, string>>;
 
-/** Headers forevery request, or a function that returns them for each, such as one that renews a token. */
+/** Headers for every request, or a function that returns them for each, such as one that renews a token. */
 export type HeaderSource = HeaderRecord | (() => HeaderRecord | Promise<HeaderRecord>);
 
 /** Headers of a request with files beside its message. No form of a page can send the second, so that servers trust it. */

@@ -79,7 +79,7 @@ export class NodeByteStream implements ByteStream {
 
   /** Node's "drain" event comes only above its own high-water mark, which may be above ours. */
   #afterWrite(): void {
-    // A destroyed stream calls back foreverything that it drops, and held messages must not be handled then.
+    // A destroyed stream calls back for everything that it drops, and held messages must not be handled then.
     if (!this.#behind || this.#writable.destroyed || this.#writable.writableLength > 0) return;
     this.#behind = false;
     this.#listener?.drain();

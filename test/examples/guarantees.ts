@@ -73,7 +73,7 @@ export const guarantees: Readonly<Record<string, readonly Guarantee[]>> = {
     },
     {
       says: "answer under every name",
-      test: ["transports/http/serve.test.ts", "a running server is healthy forevery client"],
+      test: ["transports/http/serve.test.ts", "a running server is healthy for every client"],
     },
     {
       says: "own origin may always call",

@@ -19,7 +19,7 @@ export interface StateListener {
 
 const states = new WeakMap<NatsConnection, ConnectionState>();
 
-/** Follows the status of a connection, once foreverything that uses it. */
+/** Follows the status of a connection, once for everything that uses it. */
 export class ConnectionState {
   /** While the connection is down, nothing can be published. */
   down: boolean;

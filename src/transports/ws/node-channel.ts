@@ -191,7 +191,7 @@ export class NodeChannel implements Channel {
 
   /** Handles held messages while there is room for their replies. */
   #takeHeld(): void {
-    // A destroyed socket calls back foreverything that it drops, and held messages must not be handled then.
+    // A destroyed socket calls back for everything that it drops, and held messages must not be handled then.
     if (this.#socket.destroyed || this.#concluding) return;
     while (this.#held.length > 0 && !this.#closing && this.#hasRoom) {
       this.#take(this.#held.shift() as string | Uint8Array);
@@ -235,7 +235,7 @@ export class NodeChannel implements Channel {
     this.#takeHeld();
   }
 
-  /** Starts once foreverything that waits: later writes must not give a peer that does not read more time. */
+  /** Starts once for everything that waits: later writes must not give a peer that does not read more time. */
   #expectProgress(): void {
     if (this.#timed || this.#writeTimeoutMs === undefined || this.#socket.writableLength === 0)
       return;
