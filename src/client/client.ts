@@ -34,7 +34,7 @@ export interface ClientOptions<M = any, V extends Values = "json"> {
   readonly [methodTypes]?: M;
   /** Middleware around every call; the first is the outermost. @default none */
   readonly use?: readonly Middleware[];
-  /** How long a call may take; `Infinity` forever. @default 60000 (`defaultTimeoutMs`) */
+  /** How long a call may take; `Infinity` means no limit. @default 60000 (`defaultTimeoutMs`) */
   readonly timeoutMs?: number;
   /** Sends calls made close together as one payload. @default false */
   readonly batch?: boolean | BatchingOptions;
