@@ -284,7 +284,7 @@ describe("what goes wrong", () => {
     },
   );
 
-  test("a server that says nothing is given up after --timeout", async () => {
+  test("a server that says nothing is abandoned after --timeout", async () => {
     const silent = createTcpServer().listen(0, "127.0.0.1");
     await once(silent, "listening");
     const { port } = silent.address() as AddressInfo;

@@ -531,7 +531,7 @@ test.each([
   expect(code).toBe(2);
 });
 
-test("a config that is not there is told as any other file", async () => {
+test("a config that is not there is reported as any other file", async () => {
   const { code, stderr } = await finish(["gateway", "none.json"]);
   expect(stderr).toBe("callwire: none.json: no such file\n");
   expect(code).toBe(2);

@@ -137,7 +137,7 @@ describe("a batch", () => {
     expect(link.methods).toEqual(["later"]);
   });
 
-  test("leaves without a call that was given up before", async () => {
+  test("leaves without a call that was cancelled before", async () => {
     const link = new HandLink(parrot);
     const clock = new FakeClock();
     const release: (() => void)[] = [];

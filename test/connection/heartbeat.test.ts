@@ -33,7 +33,7 @@ describe("a heartbeat", () => {
     expect(events).toEqual(["asked at 100"]);
   });
 
-  test("goes on when the question was answered", () => {
+  test("continues when the question was answered", () => {
     const { clock, events, heartbeat } = watch({ pingMs: 100, deadMs: 150 });
     clock.advance(100);
     heartbeat.received = true;
@@ -44,7 +44,7 @@ describe("a heartbeat", () => {
     expect(events.every((event) => event.startsWith("asked"))).toBe(true);
   });
 
-  test("gives up also on a wire that once spoke", () => {
+  test("gives up also on a wire that was active before", () => {
     const { clock, events, heartbeat } = watch({ pingMs: 100, deadMs: 150 });
     clock.advance(90);
     heartbeat.received = true;

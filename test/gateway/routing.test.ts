@@ -209,7 +209,7 @@ test("a call that timed out is answered like any other over HTTP, whichever side
   }
 });
 
-test("a 1.0 upstream does not get params by name, and the caller is told why", async () => {
+test("a 1.0 upstream does not get params by name, and the caller gets an error that says why", async () => {
   const heard: unknown[] = [];
   const add = (a: number, b: number) => {
     heard.push([a, b]);

@@ -85,7 +85,7 @@ describe("calls that come faster than they can run", () => {
     expect(good).toBeGreaterThan(0.8 * 0.2 * peak * load.seconds);
   });
 
-  test("are refused too if one turn goes on and on, because more arrive on other connections", () => {
+  test("are refused too if one turn does not end, because more arrive on other connections", () => {
     const loop = new BusyLoop();
     const overload = new Overload(loop);
     const peers = Array.from({ length: 32 }, () => ({}));

@@ -97,7 +97,7 @@ describe.each([
 ])("over %s, a call that is refused while a server lets others finish", (_, wire) => {
   const reconnect = { attempts: 3, delayMs: 1 };
 
-  test("goes out again, whatever it does, until somebody takes it", async () => {
+  test("goes out again, whatever it does, until a server accepts it", async () => {
     const { hear, heard } = refusing(2);
     await using client = createClient(wire.link(await wire.serve(hear), reconnect));
     expect(await client.call("pay")).toBe("pay");
@@ -111,7 +111,7 @@ describe.each([
     expect(heard).toHaveLength(4);
   });
 
-  test("is answered so at once where nothing heals", async () => {
+  test("is answered so at once where nothing reconnects", async () => {
     const { hear, heard } = refusing(1);
     await using client = createClient(wire.link(await wire.serve(hear), false));
     await expect(client.call("pay")).rejects.toMatchObject({ code: -32006 });
@@ -127,7 +127,7 @@ describe.each([
     expect([heard, next.heard]).toEqual([["pay"], ["pay"]]);
   });
 
-  test("does not go out again once it was given up", async () => {
+  test("does not go out again once it was cancelled", async () => {
     const { hear, heard } = refusing(Number.POSITIVE_INFINITY);
     const refused = deferred();
     const link = wire.link(
@@ -242,7 +242,7 @@ describe.each([
     expect(heard).toEqual(["pay", "pay", "pay"]);
   });
 
-  test("does not go out again for ever", async () => {
+  test("does not go out again forever", async () => {
     const { hear, heard } = goingAway(Number.POSITIVE_INFINITY);
     const link = wire.link(await wire.serve(hear), { attempts: 3, delayMs: 1 });
     await using client = createClient(link);
@@ -250,7 +250,7 @@ describe.each([
     expect(heard).toHaveLength(4);
   });
 
-  test("is told to have not run where nothing heals", async () => {
+  test("is told to have not run where nothing reconnects", async () => {
     const { hear } = goingAway(1);
     await using client = createClient(wire.link(await wire.serve(hear), false));
     await expect(client.call("pay")).rejects.toMatchObject({

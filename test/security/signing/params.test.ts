@@ -177,7 +177,7 @@ describe("refused, and no handler runs", () => {
   });
 });
 
-test("unsigned calls may go on, without a principal", async () => {
+test("unsigned calls may continue, without a principal", async () => {
   const { receive } = serve(guarded({ unsigned: "pass" }));
   expect(await receive({ jsonrpc: "2.0", method: "whoami", id: 1 })).toBe("nobody");
 });
