@@ -186,6 +186,3 @@ export class Origin implements Usage {
     return this.#serial;
   }
 }
-
-/** What middleware sees as the transport of a call that is made here. */
-export const outbound: Transport = { kind: "outbound", headers: {}, remoteAddress: undefined };
