@@ -8,7 +8,8 @@ import {
 } from "../protocol/attachments.ts";
 import { WireError } from "../protocol/errors.ts";
 import type { Handle } from "../protocol/handle.ts";
-import { carries, type ItemMembers } from "../protocol/link.ts";
+import { itemMembers } from "../protocol/item-members.ts";
+import { carries } from "../protocol/link.ts";
 import type { MaybePromise, Params, Reply, Request, TypedPaths } from "../protocol/message.ts";
 import { badReply } from "../protocol/pair.ts";
 import { ReceivedBytes } from "../protocol/received-bytes.ts";
@@ -91,8 +92,8 @@ export class RichCalls {
   }
 
   /** An item of an upload as it is sent. */
-  members(item: unknown): ItemMembers {
-    return this.#codec.members(item);
+  members(item: unknown, signal: AbortSignal): ReturnType<typeof itemMembers> {
+    return itemMembers(this.#codec, item, mostInside, signal);
   }
 
   /** Throws if the types do not fit. */

@@ -2,6 +2,8 @@ import { deepStrictEqual } from "node:assert";
 import {
   createClient,
   createServer,
+  directLink,
+  ErrorCode,
   exchangeLink,
   method,
   type ValueType,
@@ -351,4 +353,45 @@ test("no types, however made up, crash a server or pollute a prototype", () => {
   );
   expect(Object.getOwnPropertyNames(Object.prototype).join()).toBe(before);
   expect(({} as { a?: unknown }).a).toBe(undefined);
+});
+
+describe("a file in an item", () => {
+  test("that is too long for a message ends the stream", async () => {
+    const photos = function* () {
+      yield new Blob(["small"]);
+      yield new Blob(["large".repeat(100)]);
+    };
+    const gallery = createServer({ photos }, { limits: { maxReplyLength: 400 } });
+    const client = createClient<typeof gallery.api>(directLink(gallery), { values: "rich" });
+    const sizes: number[] = [];
+    const read = async () => {
+      for await (const photo of client.api.photos()) sizes.push(photo.size);
+    };
+    await expect(read()).rejects.toMatchObject({
+      code: ErrorCode.ReplyTooLarge,
+      data: "an item must not be longer than 400 characters",
+    });
+    expect(sizes).toEqual([5]);
+  });
+
+  test("that is still being read when its call is over is left", async () => {
+    const server = createServer({
+      keep: method({ upload: z.instanceof(ReadableStream) }, async (_, call) => {
+        for await (const _photo of call.upload);
+      }),
+    });
+    const client = createClient<typeof server.api>(directLink(server), { values: "rich" });
+    const controller = new AbortController();
+    let call: Promise<unknown> | undefined;
+    await new Promise<void>((left) => {
+      const endless = new ReadableStream(
+        { pull: () => controller.abort(), cancel: () => left() },
+        { highWaterMark: 0 },
+      );
+      const { signal } = controller;
+      call = client.api.keep(undefined, { upload: [endless], signal });
+      call.catch(() => {});
+    });
+    await expect(call).rejects.toMatchObject({ code: "ABORTED" });
+  });
 });
