@@ -24,7 +24,7 @@ export async function sendWithUpload(
 function uploadOf(call: OutgoingCall, running: Running, rich: RichCalls | undefined): UploadSender {
   const { method, timeoutMs, request } = call;
   return new UploadSender(call.options.upload ?? [], {
-    members: (item) => rich?.members(item) ?? { value: item },
+    members: (item, signal) => rich?.members(item, signal) ?? { value: item },
     fail(cause) {
       const why = cause instanceof Error ? cause.message : `${cause}`;
       call.fail(new WireError("ABORTED", `the upload of ${method} failed: ${why}`, { cause }));

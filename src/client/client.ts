@@ -7,7 +7,7 @@ import { compose, type Handle, type Middleware } from "../protocol/handle.ts";
 import type { Values } from "../protocol/json-value.ts";
 import type { Link, LinkState, Outgoing } from "../protocol/link.ts";
 import { type Log, plainLog } from "../protocol/log.ts";
-import { nextId, type Params, type Request } from "../protocol/message.ts";
+import { nextId, noTypes, type Params, type Request } from "../protocol/message.ts";
 import type { Version } from "../protocol/parse.ts";
 import { Running } from "../protocol/running.ts";
 import type { AnyValueType } from "../protocol/value-types.ts";
@@ -275,6 +275,7 @@ export class Client<M = any, V extends Values = ValuesOf<M>> implements AsyncDis
       params,
       id: isAnswered ? nextId() : undefined,
       timeoutMs: travels === forever ? undefined : travels,
+      types: this.#rich && noTypes,
     };
     const call = new OutgoingCall(
       request,

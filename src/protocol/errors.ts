@@ -307,6 +307,12 @@ export function callTooLarge(limit: LimitExceeded["limit"], max: number): RpcErr
   return new RpcError(code, message, data, { status: 413 });
 }
 
+/** A reply, or an item of a stream, exceeds `maxReplyLength`. */
+export function replyTooLarge(maxReplyLength: number, what = "a reply"): ErrorObject {
+  const data = `${what} must not be longer than ${maxReplyLength} characters`;
+  return { code: ErrorCode.ReplyTooLarge, message: "Reply too large", data };
+}
+
 /** An error to throw. */
 export function asError(error: ErrorObject): Error {
   return error instanceof Error ? error : new RpcError(error.code, error.message, error.data);

@@ -1,5 +1,6 @@
 import { ErrorCode, RpcError } from "callwire";
 import { describe, expect, test } from "vitest";
+import { defaultMaxBytes, mostInside } from "../../src/protocol/attachments.ts";
 import * as ownErrors from "../../src/protocol/errors.ts";
 import { defaultLimits, exceedsDepth, limitOf, limitsFrom } from "../../src/protocol/limits.ts";
 import { isSharedPage } from "../../src/protocol/shared-page.ts";
@@ -136,6 +137,10 @@ describe("limits", () => {
     expect(exceedsDepth(value, depth)).toBe(false);
     expect(exceedsDepth(value, depth - 1)).toBe(depth > 0);
   });
+});
+
+test("bytes in a message are at most 100 MiB, and 10 MiB for those who state no limit", () => {
+  expect([mostInside, defaultMaxBytes]).toEqual([104_857_600, 10_485_760]);
 });
 
 test("a page of several processes is a function with a snapshot and a merged form", () => {

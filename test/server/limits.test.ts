@@ -93,6 +93,32 @@ test("a depth that the server allows costs nothing to refuse beyond it", async (
   expect(flat.receive('{"jsonrpc":"2.0","method":"echo","id":1}')).toContain('"result":null');
 });
 
+test("replies to a batch may be as long together as one may be alone, with their commas", async () => {
+  for (const name of ["echo", "later"]) {
+    const batch = `[${requestText(name, ["abc"])},${requestText(name, ["abc"])}]`;
+    const full = (await createServer(echo).receive(batch)) as string;
+    // Each reply counts with a comma, in place of the brackets.
+    const length = full.length - 1;
+    const answerWith = (maxReplyLength: number) =>
+      createServer(echo, { limits: { maxReplyLength } }).receive(batch);
+    expect(await answerWith(length)).toBe(full);
+    expect(await answerWith(length - 1)).toContain('"code":-32008');
+  }
+});
+
+test("the memory of a batch is released with its last entry", async () => {
+  const limits = { maxInFlightBytes: 3_000 };
+  const server = createServer(echo, { limits });
+  const batch = (count: number) =>
+    `[${Array(count)
+      .fill(requestText("later", ["x".repeat(100)]))
+      .join(",")}]`;
+  for (let i = 0; i < 20; i++) {
+    expect(await server.receive(batch(2))).not.toContain("error");
+    expect(await server.receive(requestText("later", ["x".repeat(200)]))).not.toContain("error");
+  }
+});
+
 test("a batch beyond the limit runs none of its entries", async () => {
   let runs = 0;
   const server = createServer({ run: () => ++runs }, { limits: { maxBatch: 2 } });

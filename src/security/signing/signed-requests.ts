@@ -145,8 +145,8 @@ function replySignature(
 ): Readonly<Record<string, string>> {
   const digest = contentDigest(body);
   const reply: SignedMessage = {
-    derived: (name) => (name === "@status" ? `${status}` : undefined),
-    header: (name) => (name === "content-digest" ? digest : undefined),
+    derived: () => `${status}`,
+    header: () => digest,
     request,
   };
   const components = [
