@@ -1,4 +1,4 @@
-import { createServer } from "callwire";
+import { createServer, Host, success } from "callwire";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { type ProfileName, profileNames, serverOf } from "../conformance/profiles.ts";
@@ -233,6 +233,37 @@ test("a number that a double cannot hold comes back as it was written, wherever 
     }),
     { numRuns },
   );
+});
+
+test("a profile may refuse null ids, params by position and batches", () => {
+  const profile = { nullIds: false, positionalParams: false, batches: () => false };
+  const strict = new Host(({ params }) => success(params ?? null), { profile });
+  const loose = new Host(({ params }) => success(params ?? null), {
+    profile: { nullIds: true, positionalParams: true, batches: () => true },
+  });
+  const call = (members: string) => `{"jsonrpc":"2.0","method":"m",${members}}`;
+  const wrong = (data: string) =>
+    `{"jsonrpc":"2.0","error":{"code":-32600,"message":"Invalid Request","data":"${data}"}`;
+  const noBatches = "batches are not accepted here; send one message per payload";
+  for (const [text, refusal, result] of [
+    [call('"params":{"a":1},"id":1'), undefined, '"result":{"a":1},"id":1'],
+    [call('"id":1'), undefined, '"result":null,"id":1'],
+    [
+      call('"params":[1],"id":1'),
+      `${wrong('the member \\"params\\" must be an object')},"id":1}`,
+      '"result":[1],"id":1',
+    ],
+    [call('"id":null'), `${wrong('the member \\"id\\" must not be null')}}`, '"id":null'],
+    [`[${call('"id":1')}]`, `${wrong(noBatches)}}`, '[{"jsonrpc"'],
+  ] as const) {
+    expect(strict.receive(text)).toBe(refusal ?? `{"jsonrpc":"2.0",${result}}`);
+    expect(loose.receive(text)).toContain(result);
+  }
+  // There is no id to put into the reply.
+  expect(strict.receive("{")).toBe(
+    '{"jsonrpc":"2.0","error":{"code":-32700,"message":"Parse error"}}',
+  );
+  expect(loose.receive("{")).toContain('"id":null');
 });
 
 describe("a member that stands twice", () => {

@@ -1,4 +1,4 @@
-import { type Middleware, Origin, silentLog } from "callwire";
+import { type Handle, type Middleware, Origin, silentLog } from "callwire";
 import { FakeClock } from "callwire/testing";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { base64, base64Url, fromBase64 } from "../../src/protocol/base64.ts";
@@ -12,8 +12,10 @@ import {
   holdBytes,
   WireBuffers,
 } from "../../src/protocol/memory-bounds.ts";
+import { noTypes, type Request } from "../../src/protocol/message.ts";
 import { MessageLimits } from "../../src/protocol/message-limits.ts";
 import { RareWarning } from "../../src/protocol/rare-warning.ts";
+import { idText, isPlain, requestText, valueText } from "../../src/protocol/serialize.ts";
 import { SharedRefusal } from "../../src/protocol/shared-refusal.ts";
 import { absoluteAddress, fetchAddress, httpUrl, isRelative } from "../../src/protocol/url.ts";
 
@@ -88,6 +90,44 @@ test("a list has its members in order, and each leaves once", () => {
   ]);
 });
 
+test("a request is written with what it has, in the usual order", () => {
+  const call = { jsonrpc: "2.0", method: "m", params: undefined, id: undefined } as const;
+  const traced = { traceparent: "p", tracestate: "s", baggage: "b" };
+  const written: [object, string][] = [
+    [call, '"method":"m"'],
+    [{ ...call, method: 'a"b\n', id: 'c"' }, '"method":"a\\"b\\n","id":"c\\""'],
+    [{ ...call, params: [1], id: 7 }, '"method":"m","params":[1],"id":7'],
+    [{ ...call, params: {}, id: null }, '"method":"m","params":{},"id":null'],
+    [{ ...call, timeoutMs: 5 }, '"method":"m","timeoutMs":5'],
+    [{ ...call, traceparent: "p" }, '"method":"m","traceparent":"p"'],
+    [{ ...call, ...traced }, '"method":"m","traceparent":"p","tracestate":"s","baggage":"b"'],
+    [{ ...call, tracestate: "s", baggage: "b" }, '"method":"m"'],
+    [{ ...call, types: noTypes, upload: true }, '"method":"m","types":{},"upload":true'],
+    [{ ...call, types: { date: ["/0"] } }, '"method":"m","types":{"date":["/0"]}'],
+  ];
+  for (const [request, members] of written) {
+    expect(requestText(request as Request)).toBe(`{"jsonrpc":"2.0",${members}}`);
+  }
+  const old = { ...call, jsonrpc: undefined } as never as Request;
+  expect(requestText(old)).toBe('{"method":"m","params":[],"id":null}');
+  expect(requestText({ ...old, params: ["a"], id: "x" })).toBe(
+    '{"method":"m","params":["a"],"id":"x"}',
+  );
+});
+
+test("strings are written as JSON writes them, however long they are", () => {
+  const odd = ["", '"', "\\", "\u001f", "\u007f", "~", "é", "\ud800", " !#[]^"];
+  for (const text of [...odd, ...odd.map((each) => `${"x".repeat(64)}${each}`)]) {
+    expect(valueText(text)).toBe(JSON.stringify(text));
+    expect(idText(text)).toBe(JSON.stringify(text));
+  }
+  expect([isPlain("x".repeat(64)), isPlain("x".repeat(65))]).toEqual([true, false]);
+  const values = [0, -0, 1.5, Number.NaN, Number.NEGATIVE_INFINITY, null, [undefined], { a: 1 }];
+  for (const value of values) expect(valueText(value)).toBe(JSON.stringify(value));
+  expect([valueText(undefined), valueText(() => {})]).toEqual(["null", "null"]);
+  expect([idText(1e21), idText(-0), idText(null)]).toEqual(["1e+21", "0", "null"]);
+});
+
 test("a map of brief entries has them in order, each once", () => {
   const map = new BriefMap<string, object>();
   const [one, two, three] = [{ n: 1 }, { n: 2 }, { n: 3 }];
@@ -152,8 +192,8 @@ test("each origin has a number of its own, as soon as it is asked for", () => {
 test("sessions are reported with their time to all who observe them, unless nobody does", () => {
   const clock = new FakeClock();
   const seen: unknown[] = [];
-  const observing = (sessionEnded: Middleware["sessionEnded"]): Middleware =>
-    Object.assign<Middleware, Pick<Middleware, "sessionEnded">>((next) => next, { sessionEnded });
+  const observing = (sessionEnded: NonNullable<Middleware["sessionEnded"]>): Middleware =>
+    Object.assign((next: Handle) => next, { sessionEnded });
   const failing = observing(() => {
     throw new Error("no meter");
   });
