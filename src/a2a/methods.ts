@@ -1,5 +1,5 @@
 import type { Context } from "../protocol/context.ts";
-import { isThenable } from "../protocol/message.ts";
+import { isThenable, type MaybePromise } from "../protocol/message.ts";
 import { type Methods, method, stream } from "../server/method.ts";
 import { a2aError } from "./errors.ts";
 import * as legacy from "./legacy.ts";
@@ -16,10 +16,10 @@ function checkVersion({ transport }: Context): void {
     throw a2aError("VersionNotSupported", "This agent speaks A2A 1.0 and 0.3", { version });
 }
 
-type Operation<P, R> = (params: P, call: Context) => R | Promise<R>;
+type Operation<P, R> = (params: P, call: Context) => MaybePromise<R>;
 
 function once<P>(read: (params: unknown) => P, run: Operation<P, unknown>) {
-  return method({}, async (params, call) => {
+  return method({}, (params, call) => {
     checkVersion(call);
     return run(read(params), call);
   });
@@ -34,9 +34,9 @@ function streamed<P>(read: (params: unknown) => P, run: Operation<P, AsyncIterab
 }
 
 /** The items of a stream that is not open yet; leaving it leaves the stream at once. */
-function opened(opening: Promise<AsyncIterable<unknown>>): AsyncIterable<unknown> {
+function opened(opening: PromiseLike<AsyncIterable<unknown>>): AsyncIterable<unknown> {
   const iterator = opening.then((items) => items[Symbol.asyncIterator]());
-  iterator.catch(() => {});
+  iterator.then(undefined, () => {});
   return {
     [Symbol.asyncIterator]: () => ({
       next: async () => (await iterator).next(),

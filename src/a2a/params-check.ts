@@ -187,5 +187,9 @@ export const tenantOnly = checked<{ readonly tenant?: string }>(shape({}, { tena
 
 /** Checks a message that the agent itself made, so that a mistake in it does not reach clients. */
 export function checkMessage(value: Message): void {
-  message(value, "message");
+  try {
+    message(value, "message");
+  } catch (error) {
+    throw new TypeError("the agent made a message that A2A does not allow", { cause: error });
+  }
 }

@@ -6,7 +6,7 @@ import type { Link, Outgoing, UploadProgress } from "../protocol/link.ts";
 import type { Log } from "../protocol/log.ts";
 import type { Id, Request, TypedPaths } from "../protocol/message.ts";
 import type { Peer, Transport } from "../protocol/origin.ts";
-import { outbound } from "../protocol/outbound.ts";
+import { outbound } from "../protocol/origin.ts";
 import type { ReceivedBytes } from "../protocol/received-bytes.ts";
 import type { TimedCall } from "../protocol/running.ts";
 import type { UploadSender } from "../protocol/upload-sender.ts";

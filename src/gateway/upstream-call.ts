@@ -3,7 +3,7 @@ import { compose, type Handle, type Middleware } from "../protocol/handle.ts";
 import type { Link, Outgoing } from "../protocol/link.ts";
 import type { Id, Reply, Request } from "../protocol/message.ts";
 import type { Principal, Transport } from "../protocol/origin.ts";
-import { outbound } from "../protocol/outbound.ts";
+import { outbound } from "../protocol/origin.ts";
 
 /** Sends a call over the link to its target. */
 export type SendUpstream = (

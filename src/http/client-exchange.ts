@@ -2,9 +2,9 @@ import { decodeUtf8 } from "../framing/utf8.ts";
 import type { CredentialSource } from "../protocol/credentials.ts";
 import { WireError } from "../protocol/errors.ts";
 import type { Payload } from "../protocol/exchange.ts";
+import { parseJson } from "../protocol/json-text.ts";
 import type { Request } from "../protocol/message.ts";
 import { badReply, replyOf } from "../protocol/pair.ts";
-import { parseJson } from "../protocol/parsed-json.ts";
 import type { HttpSigner } from "../protocol/seal.ts";
 import { requestText } from "../protocol/serialize.ts";
 import { type EventStreamDecoder, replyTooLarge } from "./event-stream.ts";
@@ -12,7 +12,7 @@ import { type EventStreamDecoder, replyTooLarge } from "./event-stream.ts";
 /** Header values by name. */
 export type HeaderRecord = Readonly<Record<string, string>>;
 
-/** Headers for every request, or a function that returns them for each, such as one that renews a token. */
+/** Headers forevery request, or a function that returns them for each, such as one that renews a token. */
 export type HeaderSource = HeaderRecord | (() => HeaderRecord | Promise<HeaderRecord>);
 
 /** Headers of a request with files beside its message. No form of a page can send the second, so that servers trust it. */

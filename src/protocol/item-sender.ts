@@ -51,7 +51,7 @@ export class ItemSender {
     this.#watch?.stream(context, 1);
   }
 
-  /** True if the item was or will be sent; false if the reader is gone. */
+  /** True if the item was or will be sent; false if the reader has left. */
   send(value: unknown): true | Promise<boolean> {
     if (!this.#gate.open || this.#context.peer.ready() !== undefined) return this.#wait(value);
     if (this.#signal.aborted) return Promise.resolve(false);
@@ -140,7 +140,7 @@ class Gate {
     });
   }
 
-  /** Waits for the wire, or until the reader is gone. */
+  /** Waits for the wire, or until the reader has left. */
   openedOr(ready: Promise<void>): Promise<void> {
     return new Promise((resolve) => {
       this.#waiting = resolve;

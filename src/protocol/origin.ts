@@ -38,7 +38,7 @@ export interface Transport {
   readonly connection?: object | undefined;
   readonly remoteAddress: string | undefined;
   readonly remotePort?: number | undefined;
-  /** How long the caller waits, if the wire says so outside of the message. */
+  /** How long the caller waits, if the wire carries that outside of the message. */
   readonly timeoutMs?: number | undefined;
   /** The client certificate, if the wire is TLS and one was requested. */
   readonly certificate?: PeerCertificate | undefined;
@@ -186,3 +186,6 @@ export class Origin implements Usage {
     return this.#serial;
   }
 }
+
+/** What middleware sees as the transport of a call that is made here. */
+export const outbound: Transport = { kind: "outbound", headers: {}, remoteAddress: undefined };

@@ -12,7 +12,7 @@ export interface TimedCall extends Linked<TimedCall> {
   end?(error: ErrorObject): void;
 }
 
-/** Resolution of time; reading the clock for every call would cost too much. */
+/** Resolution of time; reading the clock forevery call would cost too much. */
 const tickMs = 10;
 /** The process may be blocked for longer than a tick, which matters to calls with a shorter timeout than this. */
 const longMs = 60_000;

@@ -46,7 +46,7 @@ export class NodeByteStream implements ByteStream {
     if (writable.writableLength > 0) this.#behind = true;
   }
 
-  /** Runs when everything written has been sent, or cannot be sent any more. */
+  /** Runs when everything written has been sent, or can no longer be sent. */
   flushed(run: () => void): void {
     if (this.#writable.writable) this.#write.call(this.#writable, "", "utf8", run);
     else run();
@@ -79,7 +79,7 @@ export class NodeByteStream implements ByteStream {
 
   /** Node's "drain" event comes only above its own high-water mark, which may be above ours. */
   #afterWrite(): void {
-    // A destroyed stream calls back for everything that it drops, and held messages must not be handled then.
+    // A destroyed stream calls back foreverything that it drops, and held messages must not be handled then.
     if (!this.#behind || this.#writable.destroyed || this.#writable.writableLength > 0) return;
     this.#behind = false;
     this.#listener?.drain();

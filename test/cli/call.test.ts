@@ -110,7 +110,7 @@ describe("params", () => {
     const file = join(folder, "long.json");
     await writeFile(file, JSON.stringify({ a: '"'.repeat(8 * 1024 * 1024) }));
     const { code, stderr } = await finish(["call", rpc, "add", `@${file}`]);
-    expect(stderr).toContain("a message holds at most 1048576 bytes");
+    expect(stderr).toContain("a message must have at most 1048576 bytes");
     expect(code).toBe(1);
   });
 });

@@ -108,7 +108,7 @@ describe("what cannot be read", () => {
           data: {
             limit: "maxMessageBytes",
             max: 100,
-            details: "a message holds at most 100 bytes",
+            details: "a message must have at most 100 bytes",
           },
         },
         id: null,

@@ -61,11 +61,11 @@ describe("routes", () => {
     await refusal([
       { method: "a", to: "one" },
       { method: "a", to: "two" },
-    ]).toThrow('"a" is there twice');
+    ]).toThrow('"a" is defined twice');
     await refusal([
       { method: "a/*", to: "one" },
       { method: "a/*", to: "one", rename: "b/*" },
-    ]).toThrow('"a/*" is there twice');
+    ]).toThrow('"a/*" is defined twice');
     for (const name of ["attempts", "maxInFlight", "timeoutMs"]) {
       await refusal([{ method: "a", to: "one", [name]: 0 }]).toThrow(
         `${name} must be a number above 0`,

@@ -644,7 +644,7 @@ describe("a wrong path", () => {
       { log },
     );
     expect(gateway.readiness()).toEqual({ ok: false, upstreams: { all: "no target answers" } });
-    const reason = "nothing takes calls at this path (HTTP 404)";
+    const reason = "there is no JSON-RPC endpoint at this path (HTTP 404)";
     expect(warnings).toEqual([{ upstream: "all", target: "t", reason }]);
     await expect(clientOf(gateway).call("who")).rejects.toMatchObject({
       code: -32009,

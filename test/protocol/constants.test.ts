@@ -59,10 +59,10 @@ describe("what every server answers alike", () => {
   });
 
   test.each([
-    ["maxMessageBytes", "a message holds at most 7 bytes"],
-    ["maxBatch", "a batch holds at most 7 requests"],
-    ["maxFiles", "a call holds at most 7 files"],
-    ["maxFileBytes", "a file holds at most 7 bytes"],
+    ["maxMessageBytes", "a message must have at most 7 bytes"],
+    ["maxBatch", "a batch must have at most 7 requests"],
+    ["maxFiles", "a call must have at most 7 files"],
+    ["maxFileBytes", "a file must have at most 7 bytes"],
   ] as const)("%s is exceeded", (limit, details) => {
     const error = { code: -32600, message: "Invalid Request", data: { limit, max: 7, details } };
     expect(ownErrors.limitExceeded(limit, 7)).toEqual(error);

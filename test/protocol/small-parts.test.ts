@@ -3,7 +3,7 @@ import { FakeClock } from "callwire/testing";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { base64, base64Url, fromBase64 } from "../../src/protocol/base64.ts";
 import { BriefMap } from "../../src/protocol/brief-map.ts";
-import { SessionReports } from "../../src/protocol/ended-session.ts";
+import { MessageLimits } from "../../src/protocol/limits.ts";
 import { LinkedList } from "../../src/protocol/linked-list.ts";
 import {
   changeHeld,
@@ -13,10 +13,10 @@ import {
   WireBuffers,
 } from "../../src/protocol/memory-bounds.ts";
 import { noTypes, type Request } from "../../src/protocol/message.ts";
-import { MessageLimits } from "../../src/protocol/message-limits.ts";
+import { SharedRefusal } from "../../src/protocol/parse.ts";
 import { RareWarning } from "../../src/protocol/rare-warning.ts";
 import { idText, isPlain, requestText, valueText } from "../../src/protocol/serialize.ts";
-import { SharedRefusal } from "../../src/protocol/shared-refusal.ts";
+import { SessionReports } from "../../src/protocol/session-reports.ts";
 import { absoluteAddress, fetchAddress, httpUrl, isRelative } from "../../src/protocol/url.ts";
 
 describe("addresses", () => {

@@ -36,7 +36,9 @@ test("a message of 1 MiB is answered, and a longer one is refused without being 
   const message = (length: number) => requestText("echo", ["x".repeat(length - around)]);
   expect(message(1_048_576)).toHaveLength(1_048_576);
   expect(server.receive(message(1_048_576))).toContain('"result":"xxx');
-  expect(server.receive(message(1_048_577))).toContain('"a message holds at most 1048576 bytes"');
+  expect(server.receive(message(1_048_577))).toContain(
+    '"a message must have at most 1048576 bytes"',
+  );
   expect(server.receive("x".repeat(1_048_577))).toContain("-32600");
 });
 
@@ -121,8 +123,8 @@ test("a batch beyond the limit runs none of its entries", async () => {
   let runs = 0;
   const server = createServer({ run: () => ++runs }, { limits: { maxBatch: 2 } });
   const batch = (length: number) => `[${Array(length).fill(requestText("run")).join(",")}]`;
-  expect(server.receive(batch(3))).toContain("a batch holds at most 2 requests");
-  expect(server.receive(batch(300))).toContain("a batch holds at most 2 requests");
+  expect(server.receive(batch(3))).toContain("a batch must have at most 2 requests");
+  expect(server.receive(batch(300))).toContain("a batch must have at most 2 requests");
   expect(runs).toBe(0);
   expect(JSON.parse(server.receive(batch(2)) as string)).toHaveLength(2);
 });

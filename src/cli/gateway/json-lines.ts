@@ -11,7 +11,7 @@ export class JsonFault extends Error {
 }
 
 /**
- * Finds the line of the value at a path. Unlike JSON.parse, it throws a JsonFault with a line for every syntax error,
+ * Finds the line of the value at a path. Unlike JSON.parse, it throws a JsonFault with a line forevery syntax error,
  * and for duplicate names.
  */
 export function linesOf(text: string): (path: readonly PropertyKey[]) => number {

@@ -19,7 +19,7 @@ export interface StateListener {
 
 const states = new WeakMap<NatsConnection, ConnectionState>();
 
-/** Follows the status of a connection, once for everything that uses it. */
+/** Follows the status of a connection, once foreverything that uses it. */
 export class ConnectionState {
   /** While the connection is down, nothing can be published. */
   down: boolean;
@@ -45,7 +45,7 @@ export class ConnectionState {
     return state;
   }
 
-  /** Waits for nats-server, but not beyond the loss of the connection: NATS's client would wait for ever. */
+  /** Waits for nats-server, but not beyond the loss of the connection: NATS's client would wait forever. */
   orGone(waiting: Promise<unknown>): Promise<void> {
     return new Promise((resolve) => {
       const done = (): void => {

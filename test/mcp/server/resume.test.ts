@@ -121,7 +121,7 @@ test("an event that was never sent, here or to this client, is refused in words"
     expect(response.status).toBe(400);
     expect(await response.json()).toEqual({
       jsonrpc: "2.0",
-      error: { code: -32000, message: "this stream does not exist any more" },
+      error: { code: -32000, message: "this stream no longer exists" },
     });
   }
   finish();

@@ -15,7 +15,11 @@ describe("size", () => {
   const tooLarge = {
     error: {
       code: -32600,
-      data: { limit: "maxMessageBytes", max: 1000, details: "a message holds at most 1000 bytes" },
+      data: {
+        limit: "maxMessageBytes",
+        max: 1000,
+        details: "a message must have at most 1000 bytes",
+      },
     },
     id: null,
   };

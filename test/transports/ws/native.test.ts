@@ -50,7 +50,7 @@ describe("connecting", () => {
     const { url } = await serve(methods, { verify: () => ({ status: 403, message: "no" }) });
     await expect(connectWebSocket(`${url}?ticket=secret`)).rejects.toMatchObject({
       code: "CONNECTION_FAILED",
-      message: `${url} could not be connected to (1006)`,
+      message: `${url} could not be reached (1006)`,
     });
   });
 

@@ -133,7 +133,7 @@ describe("a message that is none", () => {
         data: {
           limit: "maxMessageBytes",
           max: 1000,
-          details: "a message holds at most 1000 bytes",
+          details: "a message must have at most 1000 bytes",
         },
       },
       id: null,

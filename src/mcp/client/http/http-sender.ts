@@ -16,7 +16,7 @@ export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
 export type Send = (url: string, sent: Sent) => Promise<HttpResponse>;
 
 export interface HttpSenderOptions {
-  /** Headers for every request; a function is called for each one and may be asynchronous. */
+  /** Headers forevery request; a function is called for each one and may be asynchronous. */
   readonly headers?: HeaderSource | undefined;
   /** Used in place of the global `fetch`. */
   readonly fetch?: Fetch | undefined;

@@ -1,4 +1,0 @@
-import type { Transport } from "./origin.ts";
-
-/** What middleware sees as the transport of a call that is made here. */
-export const outbound: Transport = { kind: "outbound", headers: {}, remoteAddress: undefined };
