@@ -1,8 +1,23 @@
-import { type Handle, type Middleware, Origin, silentLog } from "callwire";
+import {
+  compose,
+  type ErrorObject,
+  type Handle,
+  Host,
+  type Middleware,
+  Origin,
+  silentLog,
+  success,
+} from "callwire";
 import { FakeClock } from "callwire/testing";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { base64, base64Url, fromBase64 } from "../../src/protocol/base64.ts";
 import { BriefMap } from "../../src/protocol/brief-map.ts";
+import {
+  composeAdmission,
+  composeDisclosure,
+  isRefusal,
+  visibility,
+} from "../../src/protocol/handle.ts";
 import { MessageLimits } from "../../src/protocol/limits.ts";
 import { LinkedList } from "../../src/protocol/linked-list.ts";
 import {
@@ -126,6 +141,107 @@ test("strings are written as JSON writes them, however long they are", () => {
   for (const value of values) expect(valueText(value)).toBe(JSON.stringify(value));
   expect([valueText(undefined), valueText(() => {})]).toEqual(["null", "null"]);
   expect([idText(1e21), idText(-0), idText(null)]).toEqual(["1e+21", "0", "null"]);
+});
+
+describe("middleware", () => {
+  const innermost = Object.assign((() => success("in")) as Handle, { watchers: [() => ({})] });
+  const order: string[] = [];
+  const named = (name: string, more: Partial<Middleware> = {}): Middleware =>
+    Object.assign(
+      (next: Handle): Handle =>
+        (request, context) => {
+          order.push(name);
+          return next(request, context);
+        },
+      more,
+    );
+
+  test("is called in its order, and what watches is kept", () => {
+    const watch = () => ({});
+    const plain = compose([named("a"), named("b")], innermost);
+    expect(plain).not.toHaveProperty("watchers");
+    const watched = compose([named("a", { watch }), named("b")], innermost);
+    expect(watched.watchers).toEqual([watch, innermost.watchers[0]]);
+    expect(compose([named("a", { watch })], () => success(1)).watchers).toEqual([watch]);
+    order.length = 0;
+    expect([plain, watched].map((handle) => handle({} as never, {} as never))).toEqual([
+      success("in"),
+      success("in"),
+    ]);
+    expect(order).toEqual(["a", "b", "a", "b"]);
+  });
+
+  test("decides about connections, errors and methods with all its rules", () => {
+    expect([composeAdmission([named("a")]), composeDisclosure([named("a")])]).toEqual([
+      undefined,
+      undefined,
+    ]);
+    const admit: Middleware["admit"] = (next) => (transport) =>
+      transport.kind === "tcp" ? { code: 1, message: "no" } : next(transport);
+    const who: Middleware["admit"] = (next) => (transport) => next(transport) ?? { id: "ann" };
+    const admission = composeAdmission([named("a", { admit: who }), named("b", { admit })]);
+    expect(admission?.({ kind: "tcp" } as never)).toEqual({ code: 1, message: "no" });
+    expect(admission?.({ kind: "ws" } as never)).toEqual({ id: "ann" });
+    const marking = (mark: string) => (error: ErrorObject) => ({
+      ...error,
+      message: error.message + mark,
+    });
+    const disclose = composeDisclosure([
+      named("a", { disclose: marking("a") }),
+      named("b", { disclose: marking("b") }),
+    ]);
+    expect(disclose?.({ code: 1, message: "" } as never, {} as never).message).toBe("ba");
+    const visible = (wrong: string) => (method: string) => method !== wrong;
+    const rule = visibility([
+      named("a", { visible: visible("x") }),
+      named("b"),
+      named("c", { visible: visible("y") }),
+    ]);
+    expect(["x", "y", "z"].map((method) => rule(method, {} as never))).toEqual([
+      false,
+      false,
+      true,
+    ]);
+    expect([
+      isRefusal(undefined),
+      isRefusal({ id: "a" }),
+      isRefusal({ code: 1, message: "" }),
+    ]).toEqual([...[false, false, true]]);
+  });
+
+  test("that fails to decide about a connection refuses it, and that is logged", async () => {
+    const lines: unknown[] = [];
+    const note = (...line: unknown[]) => void lines.push(line);
+    const log = { ...silentLog, debug: note, error: note };
+    const transport = { kind: "ws", headers: {}, remoteAddress: "10.0.0.1" };
+    const refusal = { code: 1, message: "no" };
+    const decide = async (verdict: () => unknown) => {
+      const use = [named("a", { admit: () => verdict as never })];
+      return new Host(innermost, { log }, use).admit?.(transport);
+    };
+    expect(await decide(() => ({ id: "ann" }))).toEqual({ id: "ann" });
+    expect(await decide(async () => undefined)).toBeUndefined();
+    expect(lines).toEqual([]);
+    expect(await decide(() => refusal)).toBe(refusal);
+    expect(await decide(async () => ({ ...refusal, reason: "secret" }))).toMatchObject(refusal);
+    const failed = { code: -32603, message: "Internal error", status: 500 };
+    const thrown = new Error("no");
+    expect(await decide(() => Promise.reject(thrown))).toEqual(failed);
+    expect(
+      await decide(() => {
+        throw thrown;
+      }),
+    ).toEqual(failed);
+    const refused = { transport: "ws", address: "10.0.0.1" };
+    const check = [{ err: thrown }, "the check of a new connection failed"];
+    expect(lines).toEqual([
+      [{ ...refused, reason: "no" }, "connection refused"],
+      [{ ...refused, reason: "secret" }, "connection refused"],
+      check,
+      check,
+    ]);
+    expect(new Host(innermost).admit).toBeUndefined();
+  });
 });
 
 test("a map of brief entries has them in order, each once", () => {
