@@ -1,4 +1,5 @@
 import type { BriefMap } from "../../protocol/brief-map.ts";
+import { LinkedList } from "../../protocol/linked-list.ts";
 import { Origin, type Peer, type Usage } from "../../protocol/origin.ts";
 import { IncomingCall } from "./incoming-call.ts";
 import type { Mailbox } from "./mailbox.ts";
@@ -15,6 +16,8 @@ export class Caller implements Usage {
   readonly name: string;
   /** Its share of the server's limits, which it has in common with all callers of its user. */
   caller = strangers;
+  /** Its payloads that await their answer, except those without a reply subject. */
+  readonly calls: LinkedList<IncomingCall> = new LinkedList();
   inFlight = 0;
   openStreams = 0;
   /** Whether it came after the last round of probes. */

@@ -2,6 +2,7 @@ import { callPeer, ResultOnly } from "../../connection/peer-call.ts";
 import { ErrorCode, RpcError } from "../../protocol/errors.ts";
 import { exchangeLink } from "../../protocol/exchange.ts";
 import type { Link, Outgoing } from "../../protocol/link.ts";
+import type { Linked } from "../../protocol/linked-list.ts";
 import type { Params, Reply, Request } from "../../protocol/message.ts";
 import type { Origin, Peer } from "../../protocol/origin.ts";
 import { requestText } from "../../protocol/serialize.ts";
@@ -10,12 +11,12 @@ import type { Mailbox } from "./mailbox.ts";
 import { controlSubjectOf } from "./subjects.ts";
 
 /** One payload that is being answered. It is the peer of its calls, and sends to the subject of the reply. */
-export class IncomingCall implements Peer {
+export class IncomingCall implements Peer, Linked<IncomingCall> {
   readonly reply: string;
   readonly caller: Caller;
   readonly #mailbox: Mailbox;
   declare origin: Origin;
-  /** Another payload with the same reply subject. */
+  prev: IncomingCall | undefined = undefined;
   next: IncomingCall | undefined = undefined;
   /** The last token of the subject for messages about this call, once the caller knows it. */
   token = "";

@@ -54,8 +54,6 @@ export class IncomingCalls {
   readonly known: KnownCallers = new KnownCallers();
   readonly #mailbox: Mailbox;
   readonly #service: Pick<Service, "limits" | "running"> & { readonly answerer: CallAnswerer };
-  /** By reply subject; some callers use one for several payloads. */
-  readonly #byReply = new BriefMap<string, IncomingCall>();
   /** By the last token of the subject for messages about a call. */
   readonly #byToken = new BriefMap<string, IncomingCall>();
   #running = 0;
@@ -193,14 +191,15 @@ export class IncomingCalls {
       this.#mailbox.liveness.sendHello(reply);
       return true;
     }
-    const first = this.#byReply.get(reply);
+    const calls = this.#callsAt(reply);
     if (method === "$/held") {
+      const [first] = calls;
       if (first === undefined) return true;
       this.#restoreCredit(message, first);
       this.#mailbox.liveness.sendHeld(reply, first);
       return true;
     }
-    for (let call = first; call !== undefined; call = call.next) this.#control(message, call, text);
+    for (const call of calls) this.#control(message, call, text);
     return method === "$/cancelRequest" || method === "$/credit";
   }
 
@@ -215,10 +214,16 @@ export class IncomingCalls {
 
   /** The reply at this subject is no longer wanted. */
   abandon(reply: string): void {
-    for (let call = this.#byReply.get(reply); call !== undefined; call = call.next) {
+    for (const call of this.#callsAt(reply)) {
       call.isCancelled = true;
       abandonCalls(this.#service.running, call.origin, connectionLost);
     }
+  }
+
+  /** The payloads with this reply subject; some callers use one for several. */
+  #callsAt(reply: string): IncomingCall[] {
+    const calls = this.callers.get(senderOf(reply))?.calls.list() ?? [];
+    return calls.filter((call) => call.reply === reply);
   }
 
   /** Ends all calls, and reports that to their callers. */
@@ -232,20 +237,16 @@ export class IncomingCalls {
 
   /** These callers are gone. */
   abandonCallers(list = this.callers.list().map(([, caller]) => caller)): void {
-    const gone = new Set(list);
-    for (const call of this.list()) {
-      if (gone.has(call.caller)) abandonCalls(this.#service.running, call.origin, connectionLost);
+    for (const caller of list) {
+      for (const { origin } of caller.calls.list())
+        abandonCalls(this.#service.running, origin, connectionLost);
+      caller.gone();
     }
-    for (const caller of gone) caller.gone();
   }
 
   /** All payloads that await their answer. */
-  *list(): Iterable<IncomingCall> {
-    for (const [, first] of this.#byReply.list()) {
-      for (let call: IncomingCall | undefined = first; call !== undefined; call = call.next) {
-        yield call;
-      }
-    }
+  list(): IncomingCall[] {
+    return this.callers.list().flatMap(([, { calls }]) => calls.list());
   }
 
   #control(message: Envelope, call: IncomingCall, text: string): void {
@@ -290,24 +291,15 @@ export class IncomingCalls {
   #add(call: IncomingCall): void {
     this.#running++;
     if (call.reply === "") return;
-    call.next = this.#byReply.get(call.reply);
-    this.#byReply.set(call.reply, call);
+    call.caller.calls.add(call);
     this.#mailbox.liveness.watch();
   }
 
   #remove(call: IncomingCall): void {
     call.answered();
+    call.caller.calls.remove(call);
     call.caller.release();
     if (call.token !== "") this.#byToken.take(call.token);
-    const first = this.#byReply.get(call.reply);
-    if (first === call) {
-      if (call.next === undefined) this.#byReply.take(call.reply);
-      else this.#byReply.set(call.reply, call.next);
-      return;
-    }
-    for (let before = first; before !== undefined; before = before.next) {
-      if (before.next === call) before.next = call.next;
-    }
   }
 
   #refuse(payload: unknown, reply: string, error: ErrorObject): void {

@@ -300,17 +300,13 @@ export class Liveness {
   #ping(isUrgent: boolean): void {
     const { incoming } = this.#mailbox;
     this.#pings = new Map();
-    const held = new Map<Caller, Set<string>>();
-    for (const { caller, reply } of incoming.list()) {
-      const set = held.get(caller) ?? new Set();
-      held.set(caller, set.add(reply.slice(caller.name.length + 1)));
-    }
-    for (const [, caller] of incoming.callers.list()) {
+    for (const [name, caller] of incoming.callers.list()) {
       if (!caller.isProbeable) continue;
       const { isNew } = caller;
       caller.isNew = false;
       if (isNew && !isUrgent) continue;
-      const calls = [...(held.get(caller) ?? [])];
+      const held = caller.calls.list().map(({ reply }) => reply.slice(name.length + 1));
+      const calls = [...new Set(held)];
       if (!caller.isKnown) calls.push(madeUpCall);
       for (let i = 0; i === 0 || i < calls.length; i += mostPerPing) {
         this.#sendPing(caller, calls.slice(i, i + mostPerPing), isUrgent);
