@@ -59,7 +59,9 @@ const usualTests = [
   "test/transports/tcp",
   "test/transports/ws",
   "test/transports/http",
+  "test/transports/worker",
   "test/observability",
+  "test/testing",
   "test/gateway",
 ];
 

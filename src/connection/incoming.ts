@@ -17,7 +17,7 @@ import { errorText, idText } from "../protocol/serialize.ts";
 import { failUploads, itemUnreadable } from "../protocol/upload.ts";
 import { receiveNotice } from "./call-notices.ts";
 import type { ChannelFault, ChannelListener } from "./channel.ts";
-import { Admission, type Verdict } from "./connection-admission.ts";
+import { Admission, type Decision } from "./connection-admission.ts";
 import type { ConnectionOptions } from "./connection-options.ts";
 import type { ConnectionState } from "./connection-state.ts";
 import type { CallAnswerer } from "./no-methods.ts";
@@ -51,8 +51,8 @@ export class Incoming implements ChannelListener {
   }
 
   /** Asks the service about the connection, unless the wire has; messages are held meanwhile. */
-  admit({ service, transport, verdict }: ConnectionOptions): void {
-    if (verdict !== undefined) this.#decide(verdict.value, []);
+  admit({ service, transport, decision }: ConnectionOptions): void {
+    if (decision !== undefined) this.#decide(decision.value, []);
     else if (service?.admit !== undefined) {
       this.#admission = new Admission(service.admit, transport, (said, held) => {
         this.#state.resume();
@@ -144,14 +144,14 @@ export class Incoming implements ChannelListener {
     this.#state.end(error);
   }
 
-  #decide(verdict: Verdict, held: readonly string[]): void {
+  #decide(decision: Decision, held: readonly string[]): void {
     const said = this.#state.origin.principal;
-    if (isRefusal(verdict)) this.#refuse(verdict);
-    else if (said !== undefined && verdict !== undefined && said.id !== verdict.id) {
+    if (isRefusal(decision)) this.#refuse(decision);
+    else if (said !== undefined && decision !== undefined && said.id !== decision.id) {
       // A signed message named another principal before.
       this.#refuse({ code: ErrorCode.Unauthenticated, message: "Unauthenticated" });
     } else {
-      if (verdict !== undefined) this.#state.origin.principal = verdict;
+      if (decision !== undefined) this.#state.origin.principal = decision;
       for (const text of held) this.message(text);
     }
   }

@@ -41,10 +41,10 @@ export interface ExchangeHost {
   conclude(origin: Origin): number;
   /** Headers of a reply, such as those that its error asks for. */
   replyHeaders(origin: Origin, status: number): HeaderRecord | undefined;
-  /** The call goes on after this turn of the event loop. */
+  /** The call continues after this turn of the event loop. */
   enter(exchange: Exchange): void;
   leave(exchange: Exchange): void;
-  /** The client has gone before the reply. */
+  /** The client disconnected before the reply. */
   disconnected(exchange: Exchange): void;
 }
 

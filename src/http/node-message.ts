@@ -22,7 +22,7 @@ import { countable, countUnread, largeReplyLength, UncompressedReply } from "./u
 import type { UploadBody } from "./upload-body.ts";
 import { markUpload } from "./upload-sockets.ts";
 
-/** How long a client that is refused may go on sending its body, and has for reading the refusal. */
+/** How long a refused client may continue to send its body and take to read the refusal. */
 const lingerMs = 2_000;
 
 /** A request that a body parser may have read before. */
@@ -142,7 +142,7 @@ export class NodeMessage implements HttpMessage {
     this.#response.once("finish", () => this.#linger());
   }
 
-  /** Drops the rest of a body that nothing reads any more, for a while: closing at once could discard the response. */
+  /** Drops the rest of a body that nothing reads, for a while: closing at once could discard the response. */
   #linger(): void {
     const { socket, complete } = this.#request;
     if (complete) return;

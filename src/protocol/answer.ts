@@ -13,6 +13,7 @@ import {
 import type { Disclose, Handle } from "./handle.ts";
 import { caught, LaterReply } from "./handler-reply.ts";
 import { IncomingCall, type RunningCall, type Writer } from "./incoming-call.ts";
+import type { MessageLimits } from "./limits.ts";
 import { holdBytes } from "./memory-bounds.ts";
 import {
   type ErrorObject,
@@ -21,7 +22,6 @@ import {
   type Reply,
   type Request,
 } from "./message.ts";
-import type { MessageLimits } from "./message-limits.ts";
 import type { Origin } from "./origin.ts";
 import type { Overload } from "./overload.ts";
 import {
@@ -99,7 +99,7 @@ export class Answerer implements Writer, EntryAnswerer {
       : this.answerPayload(payload, text, origin);
   }
 
-  /** For wires that already parsed the payload to tell calls from replies. */
+  /** For wires that already parsed the payload to distinguish calls from replies. */
   answerPayload(payload: unknown, text: string, origin: Origin): Answer {
     return Array.isArray(payload)
       ? this.#answerBatch(payload, text, origin)

@@ -14,7 +14,7 @@ export interface EntryAnswerer {
   answerMessage(message: unknown, text: string, batch: BatchAnswer, origin: Origin): Answer;
 }
 
-/** Stands for a reply that comes later; a promise per entry would cost more than the entry. */
+/** The placeholder for a later reply; a promise per entry would cost more than the entry. */
 export const later: Promise<undefined> = new Promise(() => {});
 
 const emptyBatch = invalidRequest("a batch must hold at least one request");
@@ -81,7 +81,7 @@ export class BatchAnswer extends BatchText {
     return (reply) => {
       this.#open--;
       this.#keep(reply, place);
-      // It may finish while other entries are being started, and that loop goes on by itself.
+      // It may finish while other entries are being started, and that loop then continues.
       if (this.#starting) return;
       this.#start();
       if (this.#isDone) this.#resolve?.(this.#written());

@@ -19,8 +19,8 @@ import type { Origin, Peer, Principal, Transport } from "./origin.ts";
 import { addCall, type CallEntry } from "./origin-calls.ts";
 import type { Version } from "./parse.ts";
 import type { TimedCall } from "./running.ts";
+import { discardBytes } from "./sent-bytes.ts";
 import type { Share } from "./shares.ts";
-import { discardBytes } from "./unread-bytes.ts";
 import { ValueCodec } from "./value-codec.ts";
 import type { WatchedMessage, Watches } from "./watch.ts";
 
@@ -133,12 +133,12 @@ export class IncomingCall implements CallContext {
     call.limitMs = limitMs;
     // Middleware that awaited something, or read the deadline, has fixed it by the server's limit.
     if (startMs !== undefined) {
-      call.dueAt = this.#dueFrom(startMs, call.heard?.lastMs ?? startMs);
+      call.dueAt = this.#dueFrom(startMs, call.progress?.lastMs ?? startMs);
     }
     if (call.writer !== undefined) this.settings.running.schedule(call, this.#timeoutMs());
   }
 
-  heard(): void {
+  progressSent(): void {
     if (this.#askedMs() === Number.POSITIVE_INFINITY) return;
     const call = this.#running();
     this.#setDue(call);
@@ -146,8 +146,8 @@ export class IncomingCall implements CallContext {
     if (startMs === undefined) return;
     // Never earlier: the call may be due a tick later than required.
     const { clock } = this.settings.running;
-    const lastMs = Math.max(call.heard?.lastMs ?? startMs, clock.elapsed());
-    call.heard = { startMs, lastMs };
+    const lastMs = Math.max(call.progress?.lastMs ?? startMs, clock.elapsed());
+    call.progress = { startMs, lastMs };
     call.dueAt = this.#dueFrom(startMs, lastMs);
   }
 
@@ -168,7 +168,7 @@ export class IncomingCall implements CallContext {
       this.request.types === undefined
         ? { token, value }
         : { token, ...this.values.members(value) };
-    if (this.origin.peer.notify("$/progress", report)) this.heard();
+    if (this.origin.peer.notify("$/progress", report)) this.progressSent();
   }
 
   notify(method: string, params?: Params): boolean {
@@ -226,7 +226,7 @@ export class IncomingCall implements CallContext {
 
   /** When the call began, derived from its deadline; undefined while it has none. */
   #startMs(call: RunningCall): number | undefined {
-    if (call.heard !== undefined || call.dueAt === undefined) return call.heard?.startMs;
+    if (call.progress !== undefined || call.dueAt === undefined) return call.progress?.startMs;
     return call.dueAt - (this.#timeoutMs() ?? 0);
   }
 
@@ -250,7 +250,7 @@ export class RunningCall implements TimedCall {
   epochOffset: number | undefined;
   limitMs: number | undefined;
   /** When it began, and when progress was last sent, on the scale of `dueAt`; set by the first report of progress. */
-  heard: { readonly startMs: number; readonly lastMs: number } | undefined;
+  progress: { readonly startMs: number; readonly lastMs: number } | undefined;
   principal: Principal | undefined;
   isStream: boolean;
   isSubscription: boolean;
@@ -278,7 +278,7 @@ export class RunningCall implements TimedCall {
     this.dueAt = undefined;
     this.epochOffset = undefined;
     this.limitMs = undefined;
-    this.heard = undefined;
+    this.progress = undefined;
     this.principal = undefined;
     this.isStream = false;
     this.isSubscription = false;

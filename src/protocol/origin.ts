@@ -38,7 +38,7 @@ export interface Transport {
   readonly connection?: object | undefined;
   readonly remoteAddress: string | undefined;
   readonly remotePort?: number | undefined;
-  /** How long the caller waits, if the wire says so outside of the message. */
+  /** How long the caller waits, if the wire carries that outside of the message. */
   readonly timeoutMs?: number | undefined;
   /** The client certificate, if the wire is TLS and one was requested. */
   readonly certificate?: PeerCertificate | undefined;

@@ -22,7 +22,7 @@ export interface WorkHost<B, E> {
   changed(record: WorkRecord<B>, events: readonly E[] | undefined): void;
   /** This process no longer does it. */
   ended(work: LiveWork<B, E>): void;
-  /** What did it has returned; it may have gone on after it was cancelled. */
+  /** Its function has returned; it may have continued after it was cancelled. */
   released(work: LiveWork<B, E>): void;
 }
 
@@ -41,7 +41,7 @@ export interface WorkObserver<B> {
 export class LiveWork<B, E = never> implements Linked<LiveWork<B, E>> {
   prev: LiveWork<B, E> | undefined = undefined;
   next: LiveWork<B, E> | undefined = undefined;
-  /** The record that it begins with, or goes on with. */
+  /** The record that it begins or continues with. */
   readonly first: WorkRecord<B>;
   /** The owner whose share of what may run it takes; undefined if owners have no shares. */
   readonly share: string | undefined;

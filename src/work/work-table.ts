@@ -11,7 +11,7 @@ import type { WorkPage, WorkQuery, WorkRecord, WorkStore } from "./work-store.ts
 const leaseMs = 30_000;
 /** How often a shared store is asked for the changes of other processes. */
 const pollMs = 250;
-/** How often followed work is read again, in case its process has stopped or its time is up. */
+/** How often followed work is read again, in case its process has stopped or it has expired. */
 const checkMs = leaseMs / 3;
 /** Most attempts to store a change while other processes change the same record. */
 const maxAttempts = 10;
@@ -22,7 +22,7 @@ export interface WorkTableSettings<B, E> {
   readonly log: Log;
   /** Most work that this process does at a time; half of it for one owner. */
   readonly maxRunning: number;
-  /** Most memory that the work of this process was begun with, including what was cancelled and goes on. @default unlimited */
+  /** Most memory that the work of this process was begun with, including what was cancelled but still runs. @default unlimited */
   readonly maxRunningBytes?: number;
   /** Called with the events of each change that this process has stored. */
   published?(record: WorkRecord<B>, events: readonly E[]): void;
@@ -43,7 +43,7 @@ interface Followed<B, E> {
   checkAt: number;
 }
 
-/** The work of one service: begins, finds, changes and follows it, whichever process of a fleet does it. */
+/** The work of one service: begins, finds, changes and follows it, in any process of a fleet. */
 export class WorkTable<B, E = never> implements WorkHost<B, E> {
   readonly #settings: WorkTableSettings<B, E>;
   /** Work that this process does, by id. */
@@ -90,7 +90,7 @@ export class WorkTable<B, E = never> implements WorkHost<B, E> {
     return this.#settings.store.list(query) as MaybePromise<WorkPage<B>>;
   }
 
-  /** Changes work, whichever process does it; undefined if there is none, or it belongs to another owner. */
+  /** Changes work of any process; undefined if there is none, or it belongs to another owner. */
   async change(
     id: string,
     owner: string,
@@ -134,7 +134,7 @@ export class WorkTable<B, E = never> implements WorkHost<B, E> {
     return this.#settings.store.remove(id);
   }
 
-  /** Ends what this process does, and tells followers that nothing more comes. */
+  /** Ends the work of this process, and notifies followers that it has ended. */
   close(): void {
     this.#isClosed = true;
     this.#renewal?.cancel();
@@ -225,7 +225,7 @@ export class WorkTable<B, E = never> implements WorkHost<B, E> {
     return record;
   }
 
-  /** Lets other processes know at once, and not when the lease is up. */
+  /** Notifies other processes at once, rather than when the lease expires. */
   async #abandon(work: LiveWork<B, E>): Promise<void> {
     try {
       await work.amend((record) => this.#settings.abandoned(record));

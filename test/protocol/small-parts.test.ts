@@ -1,7 +1,20 @@
+import { type Middleware, Origin, silentLog } from "callwire";
+import { FakeClock } from "callwire/testing";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { base64, base64Url, fromBase64 } from "../../src/protocol/base64.ts";
+import { BriefMap } from "../../src/protocol/brief-map.ts";
+import { MessageLimits } from "../../src/protocol/limits.ts";
 import { LinkedList } from "../../src/protocol/linked-list.ts";
-import { SharedRefusal } from "../../src/protocol/shared-refusal.ts";
+import {
+  changeHeld,
+  HeldBytes,
+  heapBytes,
+  holdBytes,
+  WireBuffers,
+} from "../../src/protocol/memory-bounds.ts";
+import { SharedRefusal } from "../../src/protocol/parse.ts";
+import { RareWarning } from "../../src/protocol/rare-warning.ts";
+import { SessionReports } from "../../src/protocol/session-reports.ts";
 import { absoluteAddress, fetchAddress, httpUrl, isRelative } from "../../src/protocol/url.ts";
 
 describe("addresses", () => {
@@ -73,6 +86,155 @@ test("a list has its members in order, and each leaves once", () => {
     0,
     undefined,
   ]);
+});
+
+test("a map of brief entries has them in order, each once", () => {
+  const map = new BriefMap<string, object>();
+  const [one, two, three] = [{ n: 1 }, { n: 2 }, { n: 3 }];
+  map.set("a", one);
+  map.set("b", two);
+  map.set("a", three);
+  expect([map.size, map.get("a"), map.get("c")]).toEqual([2, three, undefined]);
+  expect(map.list()).toEqual([
+    ["a", three],
+    ["b", two],
+  ]);
+  expect([map.take("a"), map.take("a"), map.size, map.get("a")]).toEqual([
+    three,
+    undefined,
+    1,
+    undefined,
+  ]);
+});
+
+test("an event that strangers cause is logged once a minute, with how often it was left out", () => {
+  const clock = new FakeClock();
+  const lines: unknown[] = [];
+  const log = { ...silentLog, warn: (...line: unknown[]) => void lines.push(line) };
+  const warning = new RareWarning(log, clock, "it happened");
+  warning.warn({ host: "a" });
+  warning.warn({ host: "b" });
+  clock.advance(59_999);
+  warning.warn();
+  clock.advance(1);
+  warning.warn({ host: "c" });
+  clock.advance(60_000);
+  warning.warn();
+  expect(lines).toEqual([
+    [{ host: "a", unlogged: 0 }, "it happened"],
+    [{ host: "c", unlogged: 2 }, "it happened"],
+    [{ unlogged: 0 }, "it happened"],
+  ]);
+});
+
+test("methods with limits of their own decide which messages have to be looked at", () => {
+  const limits = new MessageLimits(
+    1_000,
+    new Map([
+      ["long", 5_000],
+      ["short", 200],
+    ]),
+  );
+  expect(limits).toMatchObject({ least: 200, usual: 1_000, greatest: 5_000 });
+  expect(["long", "short", "other"].map((name) => limits.of(name))).toEqual([5_000, 200, 1_000]);
+  expect(new MessageLimits(1_000, new Map())).toMatchObject({ least: 1_000, greatest: 1_000 });
+  expect(() => new MessageLimits(1_000, new Map([["m", 0]]))).toThrow(
+    "limits.maxMessageBytes of m must be a number of at least 1, not 0",
+  );
+});
+
+test("each origin has a number of its own, as soon as it is asked for", () => {
+  const [first, second] = [new Origin(), new Origin()];
+  const { serial } = second;
+  expect([second.serial, first.serial]).toEqual([serial, serial + 1]);
+});
+
+test("sessions are reported with their time to all who observe them, unless nobody does", () => {
+  const clock = new FakeClock();
+  const seen: unknown[] = [];
+  const observing = (sessionEnded: NonNullable<Middleware["sessionEnded"]>): Middleware =>
+    Object.assign<Middleware, Pick<Middleware, "sessionEnded">>((next) => next, { sessionEnded });
+  const failing = observing(() => {
+    throw new Error("no meter");
+  });
+  const reports = new SessionReports(clock, [
+    (next) => next,
+    failing,
+    observing((session) => void seen.push(session)),
+  ]);
+  clock.advance(100);
+  const since = reports.begin() as number;
+  clock.advance(50);
+  const session = { protocol: "mcp", side: "server", labels: {} } as never;
+  reports.ended(since, session);
+  expect(seen).toEqual([{ protocol: "mcp", side: "server", labels: {}, durationMs: 50 }]);
+  expect(new SessionReports(clock, [(next) => next]).begin()).toBeUndefined();
+});
+
+describe("memory of calls", () => {
+  test("is estimated from the marks of JSON, and at first from its length", () => {
+    expect(heapBytes("")).toBe(0);
+    expect(heapBytes('[1,{"a":2}]')).toBe(11 * 2 + 4 * 64);
+    expect(heapBytes('"}];+-.Z|\\"')).toBe(11 * 2);
+    const server = new HeldBytes(2 * 480);
+    const text = "0123456789";
+    // While half of the limit is not exceeded, the length alone counts.
+    expect([holdBytes(text, server), server.bytes]).toEqual([480, 480]);
+    expect([holdBytes(text, server), server.bytes]).toEqual([20, 500]);
+    const [free, connection] = [new HeldBytes(1e9), new HeldBytes(900)];
+    expect(holdBytes(text, free, connection)).toBe(20);
+    expect([free.bytes, connection.bytes]).toEqual([20, 20]);
+  });
+
+  test("is high above half of the limit, and those that wait learn when it no longer is", () => {
+    const held = new HeldBytes(100);
+    let woken = 0;
+    const wake = () => void woken++;
+    held.watch(wake);
+    held.bytes = 80;
+    held.free(29);
+    expect([held.bytes, held.isHigh, woken]).toEqual([51, true, 0]);
+    held.free(1);
+    expect([held.bytes, held.isHigh, woken]).toEqual([50, false, 1]);
+    expect([held.isHighWith(0), held.isHighWith(1)]).toEqual([false, true]);
+    held.forget(wake);
+    held.free(50);
+    expect(woken).toBe(1);
+  });
+
+  test("that is held besides the message counts for the server and its connection", () => {
+    const [server, connection] = [new HeldBytes(100), new HeldBytes(50)];
+    expect(changeHeld(49, server, connection)).toBe(true);
+    expect(changeHeld(1, server, connection)).toBe(false);
+    expect([server.bytes, connection.bytes]).toEqual([50, 50]);
+    expect(changeHeld(-50, server, connection)).toBe(true);
+    expect([server.bytes, connection.bytes]).toEqual([0, 0]);
+    expect([changeHeld(99, server), changeHeld(1, server)]).toEqual([true, false]);
+    expect([changeHeld(-1, server), server.bytes]).toEqual([true, 99]);
+  });
+});
+
+test("connections that buffer most are closed if all together buffer too much", () => {
+  const buffers = new WireBuffers(800);
+  const shed: string[] = [];
+  const of = (name: string, bufferedBytes: number) => {
+    const connection = { bufferedBytes, shed: () => void shed.push(name) };
+    buffers.opened(connection);
+    return connection;
+  };
+  const [a, b, c] = [of("a", 100), of("b", 400), of("c", 300)];
+  buffers.moved(101);
+  expect(shed).toEqual([]);
+  a.bufferedBytes = 101;
+  // Looked at again only when another eighth was moved.
+  buffers.moved(100);
+  expect(shed).toEqual([]);
+  buffers.moved(1);
+  expect(shed).toEqual(["b"]);
+  buffers.closed(b);
+  [a.bufferedBytes, c.bufferedBytes] = [900, 850];
+  buffers.moved(101);
+  expect(shed).toEqual(["b", "a", "c"]);
 });
 
 test("a batch has a status if all its entries were refused with the same one", () => {

@@ -148,7 +148,7 @@ export class FastMessage implements HttpMessage, TurnHost {
     this.#node?.offClose(run);
   }
 
-  /** Node's message of this request; undefined if the client has gone. */
+  /** Node's message of this request; undefined if the client has disconnected. */
   #onNode(): HttpMessage | undefined {
     if (this.#node === undefined && !this.isGone) this.#wire.leave();
     return this.#node;

@@ -25,7 +25,7 @@ import type { Service } from "../../protocol/service.ts";
 import type { EndpointRules, Route } from "./endpoint-rules.ts";
 import { WaitingCall } from "./waiting-call.ts";
 
-/** Decides when a call runs; Node has one, so that a busy server goes on reading. */
+/** Decides when a call runs; Node has one, so that a busy server continues to read. */
 export interface CallPace {
   /** Set when a request arrives, whatever becomes of it. */
   hasArrived: boolean;
@@ -175,7 +175,7 @@ export class Endpoint implements ExchangeHost {
     exchange.answer(this.service.answerer.answer(text, origin), origin);
   }
 
-  /** Answers a call whose body goes on arriving. */
+  /** Answers a call whose body is still arriving. */
   #receiveUpload(exchange: Exchange): void {
     const { message } = exchange;
     const body = new UploadBody(this.rules.limits, {

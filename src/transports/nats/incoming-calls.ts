@@ -165,7 +165,7 @@ export class IncomingCalls {
     }
     this.#restoreCredit(parsed, call);
     this.#checkUpload(parsed, call);
-    // The answer looks like a probe: sent to another call, it could go back and forth for ever.
+    // The answer looks like a probe: sent to another call, it could go back and forth forever.
     if (reply === call.reply || isFromAnotherAccount(reply)) liveness.sendHeld(reply, call);
   }
 

@@ -7,15 +7,16 @@ import { consoleLog } from "../../protocol/console-log.ts";
 import { defaultConnectTimeoutMs } from "../../protocol/defaults.ts";
 import type { Link } from "../../protocol/link.ts";
 import { isRelative } from "../../protocol/url.ts";
-import { connectionFailed, webSocketUrl } from "./address.ts";
 import type { ClosingSocket } from "./closing-socket.ts";
 import {
   clientLimits,
+  connectionFailed,
   reconnectingWith,
   type UpgradeRequest,
   upgradeRequest,
   type WebSocketConnectOptions,
   type WebSocketLinkOptions,
+  webSocketUrl,
 } from "./link-options.ts";
 import { NodeChannel } from "./node-channel.ts";
 import { receiverSettings } from "./receiver-settings.ts";
@@ -69,7 +70,7 @@ export async function connectWebSocket(
       const status = refusal?.statusCode;
       reject(
         status === undefined
-          ? connectionFailed(url, `could not be connected to: ${error.message}`, { cause: error })
+          ? connectionFailed(url, `could not be reached: ${error.message}`, { cause: error })
           : connectionFailed(url, `refused the upgrade with ${status}`, { status }),
       );
     };
@@ -131,6 +132,6 @@ function openSocket(
   try {
     return new Socket(url, [...request.protocols], settings);
   } catch (error) {
-    throw connectionFailed(url, "cannot be connected to", { cause: error });
+    throw connectionFailed(url, "cannot be reached", { cause: error });
   }
 }
