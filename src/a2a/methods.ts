@@ -11,9 +11,17 @@ const versions = new Set(["", "0.3", "1.0"]);
 
 /** Refuses versions that the agent does not support. Which supported version a client uses follows from the name of the method. */
 function checkVersion({ transport }: Context): void {
-  const version = String(transport.headers["a2a-version"] ?? "").trim();
+  const header = transport.headers["a2a-version"];
+  const version =
+    header === undefined ? versionInQuery(transport.http?.target) : `${header}`.trim();
   if (!versions.has(version) && !/^(1\.0|0\.3)\.\d+$/.test(version))
     throw a2aError("VersionNotSupported", "This agent speaks A2A 1.0 and 0.3", { version });
+}
+
+/** Clients that cannot set headers name the version in the query of the address. */
+function versionInQuery(target = ""): string {
+  const query = target.indexOf("?");
+  return query === -1 ? "" : (new URLSearchParams(target.slice(query)).get("A2A-Version") ?? "");
 }
 
 type Operation<P, R> = (params: P, call: Context) => MaybePromise<R>;

@@ -10,6 +10,7 @@ import {
 } from "../protocol/errors.ts";
 import { isRefusal } from "../protocol/handle.ts";
 import { keptEntries } from "../protocol/json-text.ts";
+import type { AnswerReceiver } from "../protocol/later-answer.ts";
 import type { ErrorObject, Id, Reply } from "../protocol/message.ts";
 import { replyOf } from "../protocol/pair.ts";
 import { parsePayload, unparsable } from "../protocol/payload.ts";
@@ -243,17 +244,10 @@ export class Incoming implements ChannelListener {
       this.#strike(this.answerer.tooLarge(state.origin), "the message is too long");
       return;
     }
-    const answer = this.answerer.answerPayload(payload, text, state.origin);
-    if (typeof answer === "string") {
-      state.reply(answer);
-      state.beside?.answered(payload);
-    } else if (answer !== undefined) {
-      void answer.then((reply) => {
-        if (reply !== undefined) state.reply(reply);
-        state.beside?.answered(payload);
-      });
-      state.backpressure.begun();
-    }
+    const received = new ReceivedPayload(state, payload);
+    const answer = this.answerer.answerPayload(payload, text, state.origin, received);
+    if (answer instanceof Promise) state.backpressure.begun();
+    else received.answered(answer);
   }
 
   #strike(answer: string | undefined, sentence: string): void {
@@ -272,6 +266,22 @@ export class Incoming implements ChannelListener {
       new WireError("CONNECTION_LOST", "the peer does not send JSON-RPC"),
       "garbage",
     );
+  }
+}
+
+/** A payload of the peer that is being answered. */
+class ReceivedPayload implements AnswerReceiver {
+  readonly #state: ConnectionState;
+  readonly #payload: unknown;
+
+  constructor(state: ConnectionState, payload: unknown) {
+    this.#state = state;
+    this.#payload = payload;
+  }
+
+  answered(text: string | undefined): void {
+    if (text !== undefined) this.#state.reply(text);
+    this.#state.beside?.answered(this.#payload);
   }
 }
 

@@ -18,7 +18,13 @@ import { compressLater, compressNow, inflateLater, nodeCodings } from "./node-co
 import { NodeEventSink, whenClosed } from "./node-event-sink.ts";
 import { NodeHead } from "./node-head.ts";
 import { inTurn } from "./pipeline.ts";
-import { countable, countUnread, largeReplyLength, UncompressedReply } from "./unread-reply.ts";
+import {
+  countable,
+  countUnread,
+  hasRoomFor,
+  largeReplyLength,
+  UncompressedReply,
+} from "./unread-reply.ts";
 import type { UploadBody } from "./upload-body.ts";
 import { markUpload } from "./upload-sockets.ts";
 
@@ -173,6 +179,7 @@ export class NodeMessage implements HttpMessage {
 
   send(status: number, text: string, headers: HeaderRecord | undefined, coding?: Coding): void {
     const response = this.#response;
+    if (!hasRoomFor(text.length, response, this.#limits.buffers)) return;
     if (coding !== undefined && text.length > largeReplyLength) {
       this.#sendLater(status, text, headers, coding);
       return;

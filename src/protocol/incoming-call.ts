@@ -4,6 +4,7 @@ import type { CallSettings } from "./call-settings.ts";
 import { deadlineOf } from "./clock.ts";
 import type { CallContext } from "./context.ts";
 import { asError, requestCancelled, requestTimeout } from "./errors.ts";
+import type { AnswerReceiver } from "./later-answer.ts";
 import type { Limits } from "./limits.ts";
 import type { Log } from "./log.ts";
 import { changeHeld } from "./memory-bounds.ts";
@@ -176,10 +177,10 @@ export class IncomingCall implements CallContext {
   }
 
   /** The call outlives this turn; its reply is written when it settles or ends early. */
-  wait(writer: Writer, resolve: (text: string | undefined) => void): RunningCall {
+  wait(writer: Writer, receiver: AnswerReceiver): RunningCall {
     const call = this.#running();
     call.writer = writer;
-    call.resolve = resolve;
+    call.receiver = receiver;
     this.settings.running.enter(call, this.#timeoutMs());
     call.share = this.settings.running.share(this.origin);
     this.origin.count(1, 0);
@@ -259,7 +260,7 @@ export class RunningCall implements TimedCall {
   onEnded: (() => void) | undefined;
   /** How the reply is written and delivered; fields, because a closure costs more. */
   writer: Writer | undefined;
-  resolve: ((text: string | undefined) => void) | undefined;
+  receiver: AnswerReceiver | undefined;
   version: Version;
   idText: string | undefined;
   batch: BatchAnswer | undefined;
@@ -286,7 +287,7 @@ export class RunningCall implements TimedCall {
     this.controller = undefined;
     this.onEnded = undefined;
     this.writer = undefined;
-    this.resolve = undefined;
+    this.receiver = undefined;
     this.version = "2.0";
     this.idText = undefined;
     this.batch = undefined;
@@ -305,14 +306,8 @@ export class RunningCall implements TimedCall {
       return;
     }
     this.context.done(this);
-    if (!isEnded && this.writer !== undefined) this.resolve?.(written);
+    if (!isEnded) this.receiver?.answered(written);
     this.writer = undefined;
-  }
-
-  /** Answers with an error, before the handler is done. */
-  #fail(error: ErrorObject): void {
-    if (this.writer !== undefined)
-      this.resolve?.(this.writer.write(failure(error), this) as string);
   }
 
   get signal(): AbortSignal {
@@ -323,24 +318,27 @@ export class RunningCall implements TimedCall {
     return this.controller.signal;
   }
 
+  /** Answers with an error, before the handler is done. */
   end(error: ErrorObject): void {
     if (this.ended !== undefined) return;
     this.ended = error;
-    this.#fail(error);
-    this.controller?.abort(asError(error));
-    this.onEnded?.();
+    const text = this.writer?.write(failure(error), this) as string | undefined;
+    this.#stop(error, text);
   }
 
   /** The caller cancelled and expects no reply. */
   drop(): void {
     if (this.ended !== undefined) return;
     this.ended = requestCancelled;
-    if (this.writer !== undefined) {
-      this.watched?.drop(requestCancelled);
-      this.resolve?.(undefined);
-    }
-    this.controller?.abort(asError(requestCancelled));
+    if (this.writer !== undefined) this.watched?.drop(requestCancelled);
+    this.#stop(requestCancelled, undefined);
+  }
+
+  /** Tells the handler first, so that nothing which it still sends comes after the reply. */
+  #stop(error: ErrorObject, text: string | undefined): void {
+    this.controller?.abort(asError(error));
     this.onEnded?.();
+    this.receiver?.answered(text);
   }
 
   expire(): void {

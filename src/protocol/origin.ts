@@ -34,6 +34,8 @@ export interface Transport {
   readonly kind: string;
   /** Header names in lower case; empty on wires without headers. */
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
+  /** One header, on wires where that takes less than to make `headers`. */
+  header?(name: string): string | undefined;
   /** Identifies the connection that brought the call, to cache what is known about it. */
   readonly connection?: object | undefined;
   readonly remoteAddress: string | undefined;

@@ -1,8 +1,23 @@
-import { type Middleware, Origin, silentLog } from "callwire";
+import {
+  compose,
+  type ErrorObject,
+  type Handle,
+  Host,
+  type Middleware,
+  Origin,
+  silentLog,
+  success,
+} from "callwire";
 import { FakeClock } from "callwire/testing";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { base64, base64Url, fromBase64 } from "../../src/protocol/base64.ts";
 import { BriefMap } from "../../src/protocol/brief-map.ts";
+import {
+  composeAdmission,
+  composeDisclosure,
+  isRefusal,
+  visibility,
+} from "../../src/protocol/handle.ts";
 import { MessageLimits } from "../../src/protocol/limits.ts";
 import { LinkedList } from "../../src/protocol/linked-list.ts";
 import {
@@ -12,8 +27,10 @@ import {
   holdBytes,
   WireBuffers,
 } from "../../src/protocol/memory-bounds.ts";
+import { noTypes, type Request } from "../../src/protocol/message.ts";
 import { SharedRefusal } from "../../src/protocol/parse.ts";
 import { RareWarning } from "../../src/protocol/rare-warning.ts";
+import { idText, isPlain, requestText, valueText } from "../../src/protocol/serialize.ts";
 import { SessionReports } from "../../src/protocol/session-reports.ts";
 import { absoluteAddress, fetchAddress, httpUrl, isRelative } from "../../src/protocol/url.ts";
 
@@ -88,6 +105,145 @@ test("a list has its members in order, and each leaves once", () => {
   ]);
 });
 
+test("a request is written with what it has, in the usual order", () => {
+  const call = { jsonrpc: "2.0", method: "m", params: undefined, id: undefined } as const;
+  const traced = { traceparent: "p", tracestate: "s", baggage: "b" };
+  const written: [object, string][] = [
+    [call, '"method":"m"'],
+    [{ ...call, method: 'a"b\n', id: 'c"' }, '"method":"a\\"b\\n","id":"c\\""'],
+    [{ ...call, params: [1], id: 7 }, '"method":"m","params":[1],"id":7'],
+    [{ ...call, params: {}, id: null }, '"method":"m","params":{},"id":null'],
+    [{ ...call, timeoutMs: 5 }, '"method":"m","timeoutMs":5'],
+    [{ ...call, traceparent: "p" }, '"method":"m","traceparent":"p"'],
+    [{ ...call, ...traced }, '"method":"m","traceparent":"p","tracestate":"s","baggage":"b"'],
+    [{ ...call, tracestate: "s", baggage: "b" }, '"method":"m"'],
+    [{ ...call, types: noTypes, upload: true }, '"method":"m","types":{},"upload":true'],
+    [{ ...call, types: { date: ["/0"] } }, '"method":"m","types":{"date":["/0"]}'],
+  ];
+  for (const [request, members] of written) {
+    expect(requestText(request as Request)).toBe(`{"jsonrpc":"2.0",${members}}`);
+  }
+  const old = { ...call, jsonrpc: undefined } as never as Request;
+  expect(requestText(old)).toBe('{"method":"m","params":[],"id":null}');
+  expect(requestText({ ...old, params: ["a"], id: "x" })).toBe(
+    '{"method":"m","params":["a"],"id":"x"}',
+  );
+});
+
+test("strings are written as JSON writes them, however long they are", () => {
+  const odd = ["", '"', "\\", "\u001f", "\u007f", "~", "é", "\ud800", " !#[]^"];
+  for (const text of [...odd, ...odd.map((each) => `${"x".repeat(64)}${each}`)]) {
+    expect(valueText(text)).toBe(JSON.stringify(text));
+    expect(idText(text)).toBe(JSON.stringify(text));
+  }
+  expect([isPlain("x".repeat(64)), isPlain("x".repeat(65))]).toEqual([true, false]);
+  const values = [0, -0, 1.5, Number.NaN, Number.NEGATIVE_INFINITY, null, [undefined], { a: 1 }];
+  for (const value of values) expect(valueText(value)).toBe(JSON.stringify(value));
+  expect([valueText(undefined), valueText(() => {})]).toEqual(["null", "null"]);
+  expect([idText(1e21), idText(-0), idText(null)]).toEqual(["1e+21", "0", "null"]);
+});
+
+describe("middleware", () => {
+  const innermost = Object.assign((() => success("in")) as Handle, { watchers: [() => ({})] });
+  const order: string[] = [];
+  const named = (name: string, more: Partial<Middleware> = {}): Middleware =>
+    Object.assign(
+      (next: Handle): Handle =>
+        (request, context) => {
+          order.push(name);
+          return next(request, context);
+        },
+      more,
+    );
+
+  test("is called in its order, and what watches is kept", () => {
+    const watch = () => ({});
+    const plain = compose([named("a"), named("b")], innermost);
+    expect(plain).not.toHaveProperty("watchers");
+    const watched = compose([named("a", { watch }), named("b")], innermost);
+    expect(watched.watchers).toEqual([watch, innermost.watchers[0]]);
+    expect(compose([named("a", { watch })], () => success(1)).watchers).toEqual([watch]);
+    order.length = 0;
+    expect([plain, watched].map((handle) => handle({} as never, {} as never))).toEqual([
+      success("in"),
+      success("in"),
+    ]);
+    expect(order).toEqual(["a", "b", "a", "b"]);
+  });
+
+  test("decides about connections, errors and methods with all its rules", () => {
+    expect([composeAdmission([named("a")]), composeDisclosure([named("a")])]).toEqual([
+      undefined,
+      undefined,
+    ]);
+    const admit: Middleware["admit"] = (next) => (transport) =>
+      transport.kind === "tcp" ? { code: 1, message: "no" } : next(transport);
+    const who: Middleware["admit"] = (next) => (transport) => next(transport) ?? { id: "ann" };
+    const admission = composeAdmission([named("a", { admit: who }), named("b", { admit })]);
+    expect(admission?.({ kind: "tcp" } as never)).toEqual({ code: 1, message: "no" });
+    expect(admission?.({ kind: "ws" } as never)).toEqual({ id: "ann" });
+    const marking = (mark: string) => (error: ErrorObject) => ({
+      ...error,
+      message: error.message + mark,
+    });
+    const disclose = composeDisclosure([
+      named("a", { disclose: marking("a") }),
+      named("b", { disclose: marking("b") }),
+    ]);
+    expect(disclose?.({ code: 1, message: "" } as never, {} as never).message).toBe("ba");
+    const visible = (wrong: string) => (method: string) => method !== wrong;
+    const rule = visibility([
+      named("a", { visible: visible("x") }),
+      named("b"),
+      named("c", { visible: visible("y") }),
+    ]);
+    expect(["x", "y", "z"].map((method) => rule(method, {} as never))).toEqual([
+      false,
+      false,
+      true,
+    ]);
+    expect([
+      isRefusal(undefined),
+      isRefusal({ id: "a" }),
+      isRefusal({ code: 1, message: "" }),
+    ]).toEqual([...[false, false, true]]);
+  });
+
+  test("that fails to decide about a connection refuses it, and that is logged", async () => {
+    const lines: unknown[] = [];
+    const note = (...line: unknown[]) => void lines.push(line);
+    const log = { ...silentLog, debug: note, error: note };
+    const transport = { kind: "ws", headers: {}, remoteAddress: "10.0.0.1" };
+    const refusal = { code: 1, message: "no" };
+    const decide = async (verdict: () => unknown) => {
+      const use = [named("a", { admit: () => verdict as never })];
+      return new Host(innermost, { log }, use).admit?.(transport);
+    };
+    expect(await decide(() => ({ id: "ann" }))).toEqual({ id: "ann" });
+    expect(await decide(async () => undefined)).toBeUndefined();
+    expect(lines).toEqual([]);
+    expect(await decide(() => refusal)).toBe(refusal);
+    expect(await decide(async () => ({ ...refusal, reason: "secret" }))).toMatchObject(refusal);
+    const failed = { code: -32603, message: "Internal error", status: 500 };
+    const thrown = new Error("no");
+    expect(await decide(() => Promise.reject(thrown))).toEqual(failed);
+    expect(
+      await decide(() => {
+        throw thrown;
+      }),
+    ).toEqual(failed);
+    const refused = { transport: "ws", address: "10.0.0.1" };
+    const check = [{ err: thrown }, "the check of a new connection failed"];
+    expect(lines).toEqual([
+      [{ ...refused, reason: "no" }, "connection refused"],
+      [{ ...refused, reason: "secret" }, "connection refused"],
+      check,
+      check,
+    ]);
+    expect(new Host(innermost).admit).toBeUndefined();
+  });
+});
+
 test("a map of brief entries has them in order, each once", () => {
   const map = new BriefMap<string, object>();
   const [one, two, three] = [{ n: 1 }, { n: 2 }, { n: 3 }];
@@ -153,7 +309,7 @@ test("sessions are reported with their time to all who observe them, unless nobo
   const clock = new FakeClock();
   const seen: unknown[] = [];
   const observing = (sessionEnded: NonNullable<Middleware["sessionEnded"]>): Middleware =>
-    Object.assign<Middleware, Pick<Middleware, "sessionEnded">>((next) => next, { sessionEnded });
+    Object.assign((next: Handle) => next, { sessionEnded });
   const failing = observing(() => {
     throw new Error("no meter");
   });

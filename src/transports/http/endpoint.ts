@@ -164,7 +164,7 @@ export class Endpoint implements ExchangeHost {
     if (eventForm !== undefined) {
       const events = this.rules.peer(exchange, eventForm, head);
       const origin = exchange.beginEvents(body, events, false);
-      exchange.answer(this.service.answerer.answer(text, origin), origin);
+      exchange.answer(this.service.answerer.answer(text, origin, exchange), origin);
       return;
     }
     const form = replyForm(head.accept);
@@ -172,7 +172,7 @@ export class Endpoint implements ExchangeHost {
       form === "json"
         ? exchange.begin(body)
         : exchange.beginEvents(body, this.rules.peer(exchange, form, head), form === "events");
-    exchange.answer(this.service.answerer.answer(text, origin), origin);
+    exchange.answer(this.service.answerer.answer(text, origin, exchange), origin);
   }
 
   /** Answers a call whose body is still arriving. */

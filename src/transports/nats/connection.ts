@@ -145,6 +145,9 @@ export function isNoResponders(error: unknown): boolean {
   return name === "JetStreamNotEnabled" || (cause as Error | undefined)?.name === "NoResponders";
 }
 
+/** After this time a request to JetStream counts as lost: a node that dies never answers. */
+export const requestMs = 2_000;
+
 /** JetStream's error code for a stream or cluster that is temporarily unavailable. */
 export const unavailableCode = 10_008;
 

@@ -50,7 +50,7 @@ describeWith(["nats-server"], "headers that cannot be read", () => {
     const error = {
       code: -32600,
       message: "Invalid Request",
-      data: "its headers cannot be read",
+      data: "its headers cannot be read, or are longer than 16 KiB",
     };
     expect(answers).toEqual([{ jsonrpc: "2.0", id: 7, error }, [{ jsonrpc: "2.0", id: 7, error }]]);
     const client = createClient(natsLink(await engine.connect(), { subject: "test" }));

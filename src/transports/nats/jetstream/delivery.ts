@@ -1,7 +1,12 @@
 import { decodeUtf8 } from "../../../framing/utf8.ts";
-import { settledOrTimeout } from "../../../protocol/clock.ts";
+import { pause, settledOrTimeout } from "../../../protocol/clock.ts";
 import { isEnvelope } from "../../../protocol/envelope.ts";
-import { ErrorCode, shuttingDown, type Undisclosed } from "../../../protocol/errors.ts";
+import {
+  ErrorCode,
+  limitExceeded,
+  shuttingDown,
+  type Undisclosed,
+} from "../../../protocol/errors.ts";
 import { callFailureIn } from "../../../protocol/failure-data.ts";
 import type { ErrorObject } from "../../../protocol/message.ts";
 import { Origin, type Usage } from "../../../protocol/origin.ts";
@@ -93,7 +98,7 @@ function runWhenFree(message: JsMsg, delivery: Delivery): Promise<ErrorObject | 
       if (!isTurnedAway(error)) return error;
       // On its last try it cannot be given to another worker.
       if (delivery.isStopping() && !isLast) return shuttingDown;
-      await new Promise((resolve) => setTimeout(resolve, pauseMs));
+      await pause(pauseMs);
     }
   });
 }
@@ -111,8 +116,10 @@ async function run(
   if (!hasReadableHeaders(message)) return unreadableHeaders;
   const { data, headers, seq, subject } = message;
   const { service, queue } = delivery;
+  const { maxBatch, maxMessageBytes } = service.limits;
+  if (data.length > maxMessageBytes) return limitExceeded("maxMessageBytes", maxMessageBytes);
   const text = decodeUtf8(data, 0, data.length);
-  const payload = text === undefined ? unparsable : parsePayload(text, service.limits.maxBatch);
+  const payload = text === undefined ? unparsable : parsePayload(text, maxBatch);
   if (text === undefined || !isEnvelope(payload)) {
     return { code: ErrorCode.ParseError, message: "Parse error" };
   }
