@@ -83,7 +83,9 @@ function naturalForm(
  *
  * const link = httpLink("http://127.0.0.1:8000/rpc");
  * const document = readDocument(await createClient(link).call("rpc.discover"));
- * const client = createClient(link, { values: hasRichValues(document) ? "rich" : "json" });
+ * const client = hasRichValues(document)
+ *   ? createClient(link, { values: "rich" })
+ *   : createClient(link);
  * ```
  */
 export function hasRichValues(described: unknown): boolean {
