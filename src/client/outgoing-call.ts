@@ -217,7 +217,7 @@ export class OutgoingCall implements Outgoing, TimedCall, Context {
     try {
       run();
     } catch (thrown) {
-      this.log.error({ err: thrown, method: this.method }, "a listener threw");
+      this.log.error({ err: thrown, method: this.method }, "a listener of a call threw");
     }
   }
 }

@@ -27,7 +27,7 @@ const answerMs = 10_000;
 
 /**
  * The bytes that travel beside the messages of a connection, in frames of their own. The reader of a message asks for
- * each part of it, and gives the stream a number, so nothing is sent that nobody asked for.
+ * each part of it, and gives the stream a number, so nothing is sent unless it was requested.
  */
 export class BytesBeside implements ByteReader {
   readonly #state: ConnectionState;

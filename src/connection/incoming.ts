@@ -198,7 +198,7 @@ export class Incoming implements ChannelListener {
     if (loadBeside === undefined) return false;
     loadBeside().then(
       (beside) => beside.answer(id, params),
-      (err: unknown) => log.error({ err }, "could not load the code for bytes"),
+      (err: unknown) => log.error({ err }, "could not load the code for attached bytes"),
     );
     return true;
   }

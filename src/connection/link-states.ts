@@ -19,7 +19,7 @@ export class ChangingStates implements LinkStates {
       try {
         listener(state);
       } catch (error) {
-        this.#log.error({ err: error }, "a listener threw");
+        this.#log.error({ err: error }, "a listener of the connection state threw");
       }
     }
   }

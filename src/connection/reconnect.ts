@@ -323,7 +323,7 @@ class ReconnectingLink implements Link {
       try {
         this.#options.onLost?.(lost);
       } catch (thrown) {
-        plainLog.error({ err: thrown }, "a listener threw");
+        plainLog.error({ err: thrown }, "onLost threw");
       }
       const { refusal } = connection;
       const renews = this.#mayRenew(connection, refusal);

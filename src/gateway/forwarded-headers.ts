@@ -26,7 +26,7 @@ export function isWireHeader(name: string): boolean {
   return wireHeaders.has(name.toLowerCase());
 }
 
-/** The caller's headers to forward, with `Forwarded`, so that the server does not take the gateway for a local caller. */
+/** The caller's headers to forward, with `Forwarded`, so that the server does not mistake the gateway for a local caller. */
 export function forwardedHeaders(
   { transport }: Context,
   names: readonly string[] = [],

@@ -214,7 +214,7 @@ export class Target {
     const isReport = method === "$/progress";
     const forwarded = isReport ? this.#partial.reportTo(peer, params) : (params ?? undefined);
     if (isReport && forwarded === undefined) return;
-    // A caller that does not read is disconnected and holds up no other.
+    // A caller that does not read is disconnected and delays no other.
     if (!peer.notify(method, forwarded) && !peer.canNotify) lost();
   }
 

@@ -53,7 +53,7 @@ interface Slot {
   isEnded: boolean;
   /** Whether the program has begun to read it. */
   isRead: boolean;
-  /** Whether the program wants nothing more of it. */
+  /** Whether the program has stopped reading it. */
   isDropped: boolean;
   /** The program waits for more. */
   wake: (() => void) | undefined;

@@ -35,7 +35,7 @@ function isUtf8(parameters: string): boolean {
 
 /** Whether a client accepts bytes beside the reply. */
 export function acceptsParts(accept: string | undefined): boolean {
-  // Most clients accept nothing of the kind, and a search takes less time than the expression.
+  // Most clients do not accept it, and a search takes less time than the expression.
   if (accept?.includes("multipart/") !== true) return false;
   return /(?:^|,)\s*multipart\/form-data\s*(?:,|$)/i.test(accept);
 }

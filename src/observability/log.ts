@@ -112,7 +112,7 @@ export function logging(options: LoggingOptions = {}): Middleware {
       durationMs: rounded(durationMs),
       requestSize: event.requestLength,
       replySize: event.replyLength,
-      outcome: outcomeOf(error, context),
+      outcome: entryOutcome(error, context),
       code: error?.code,
       error: error === undefined ? undefined : short(error.message),
       reason,
@@ -175,7 +175,7 @@ function messageOf({ outcome, slow }: CallEntry): string {
   return slow === undefined ? what : `slow ${what}`;
 }
 
-function outcomeOf(
+function entryOutcome(
   error: ErrorObject | undefined,
   context: Context | undefined,
 ): CallEntry["outcome"] {

@@ -58,7 +58,7 @@ export class Payload implements Linked<Payload> {
     return Object.assign({}, ...this.outgoing.map(({ headers }) => headers));
   }
 
-  /** Whether it is a batch whose callers want nothing but the replies. */
+  /** Whether it is a batch whose callers only need the replies. */
   get awaited(): boolean {
     return this.outgoing.length > 1 && this.outgoing.every(({ awaited }) => awaited);
   }

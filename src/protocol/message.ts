@@ -97,7 +97,7 @@ export function isThenable<T>(value: T | PromiseLike<T>): value is PromiseLike<T
   );
 }
 
-/** Goes on with a value, at once if it is there. */
+/** Continues with a value: at once unless it is a promise. */
 export function andThen<T, R>(
   value: MaybePromise<T>,
   next: (value: T) => MaybePromise<R>,

@@ -31,7 +31,7 @@ export class Handlers {
     whenClosed(response, () => this.#open.delete(response));
     // A handler that throws or rejects fails its own request, not the process.
     const failed = (error: unknown): void => {
-      this.#log.error({ err: error }, "a handler failed");
+      this.#log.error({ err: error }, "an HTTP handler failed");
       if (response.headersSent) response.destroy();
       else response.writeHead(500).end();
     };

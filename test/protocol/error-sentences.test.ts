@@ -11,6 +11,9 @@ const comparisons: readonly RegExp[] = [
   /\.(test|exec)\((\w+\??\.)*(message|details|sentence)\)/,
   /\/[a-z]*\.(test|exec)\(oneLine\(/,
   /\boneLine\(\w+\)\.(includes|startsWith|endsWith|match)\(/,
+  /"[^"]+" [!=]== ([\w.]*\.)?(message|details|sentence)\b/,
+  /\bswitch \(([\w.]*\.)?(message|details|sentence)\)/,
+  /\.has\(([\w.]*\.)?(message|details|sentence)\)/,
 ];
 
 /** Lines that look at the words of a program that offers nothing else. */
@@ -63,6 +66,9 @@ test.each([
   'if (data.details.startsWith("the call")) return;',
   "return /shutting down/.test(error.message);",
   "return /closed the connection/.test(oneLine(error));",
+  'return "Server busy" === error.message;',
+  "switch (error.message) {",
+  "return stopping.has(error.message);",
 ])("the check notices: %s", (line) => {
   expect(suspects(line)).toEqual([line]);
 });

@@ -23,6 +23,6 @@ test("a handler in mounts that throws or rejects fails its request, and not the 
   const thrown = await fetch(`${base}/throws`);
   expect([thrown.status, await thrown.text()]).toEqual([500, ""]);
   await expect(fetch(`${base}/rejects`).then((begun) => begun.text())).rejects.toThrow();
-  expect(log.entries.filter(({ message }) => message === "a handler failed")).toHaveLength(2);
+  expect(log.entries.filter(({ message }) => message === "an HTTP handler failed")).toHaveLength(2);
   expect((await fetch(`${base}/healthz`)).status).toBe(200);
 });

@@ -71,7 +71,7 @@ async function writeRecords(file: string, records: readonly unknown[]): Promise<
 
 async function create(flags: Flags<typeof options>): Promise<Created> {
   const { type = "api", id } = flags;
-  // Otherwise an unset shell variable would create a key with a random id, or for nobody.
+  // Otherwise an unset shell variable would create a key with a random id, or without a principal.
   for (const name of ["id", "principal"] as const) notEmpty(`--${name}`, flags[name] ?? "unset");
   const notAfter = dateOf(flags.expires);
   const limits = notAfter === undefined ? undefined : { notAfter };

@@ -295,7 +295,7 @@ export class ProtocolClient {
       try {
         listener(method, params);
       } catch (error) {
-        this.log.error({ err: error, method }, "a listener threw");
+        this.log.error({ err: error, method }, "a listener of notifications threw");
       }
     }
   }

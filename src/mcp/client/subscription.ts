@@ -70,7 +70,7 @@ export async function subscribe(
     try {
       listener(change);
     } catch (error) {
-      protocol.log.error({ err: error, change: change.kind }, "a listener threw");
+      protocol.log.error({ err: error, change: change.kind }, "a listener of a subscription threw");
     }
   };
   return era === "modern"

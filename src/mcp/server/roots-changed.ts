@@ -23,7 +23,7 @@ export function rootsChanged(listener: RootsListener, clock: Clock, limitMs: num
     try {
       await listener(new FeatureCall(context, method, session, undefined, detached));
     } catch (error) {
-      log.error({ err: error, method }, "a listener threw");
+      log.error({ err: error, method }, "onRootsChanged threw");
     } finally {
       timer.cancel();
     }

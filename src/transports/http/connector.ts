@@ -1,10 +1,10 @@
 import { connect as connectTcp, isIP, type Socket } from "node:net";
 import type { ConnectionOptions } from "node:tls";
+import { defaultConnectTimeoutMs } from "../../protocol/defaults.ts";
 
 /** Opens a connection, or calls back with the reason why not. */
 export type Connector = (opened: (error: Error | undefined, socket: Socket) => void) => Socket;
 
-const connectTimeoutMs = 10_000;
 const tcpKeepAliveMs = 60_000;
 
 /** Opens connections to one server, with TLS if its URL says so. */
@@ -40,8 +40,8 @@ function connecting(open: () => Socket, event: "connect" | "secureConnect"): Con
     socket.setNoDelay(true);
     socket.setKeepAlive(true, tcpKeepAliveMs);
     const timer = setTimeout(() => {
-      socket.destroy(new Error(`connecting took longer than ${connectTimeoutMs} ms`));
-    }, connectTimeoutMs);
+      socket.destroy(new Error(`connecting took longer than ${defaultConnectTimeoutMs} ms`));
+    }, defaultConnectTimeoutMs);
     const settle = (error: Error | undefined): void => {
       clearTimeout(timer);
       socket.off("error", settle);

@@ -15,7 +15,7 @@ export class McpHead {
 
   constructor(http: RequestHead) {
     this.http = http;
-    // A client that says nothing, or takes anything, gets events if there are any.
+    // A client without an Accept header, or that accepts anything, gets events if there are any.
     this.accept = http.accept === "*/*" ? undefined : http.accept;
     this.sessionId = http.get("mcp-session-id");
     this.protocolVersion = http.get("mcp-protocol-version");
