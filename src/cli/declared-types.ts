@@ -1,34 +1,113 @@
-import type { Client, Params } from "callwire";
+import {
+  type Client,
+  type ClientOptions,
+  createClient,
+  failure,
+  type Link,
+  type Middleware,
+  type Params,
+} from "callwire";
 import type { OpenrpcDocument } from "callwire/openrpc";
+import { byteTypes, fileParam } from "./byte-files.ts";
 import type { LinkOptions } from "./link-from-url.ts";
-import { hasNames, type IsText, paramsFrom } from "./params.ts";
+import { hasNames, namedWord, paramsFrom, type ReadWord } from "./params.ts";
 
 /** How long a server may take to describe its methods before the words are read as JSON. */
 const describeMs = 2_000;
 
 /** What a server says of the params of one method. */
 interface Declared {
-  readonly isText: IsText;
+  readonly document: OpenrpcDocument | undefined;
+  readonly schemaAt: (path: readonly string[]) => unknown;
   /** The names of params that the method takes by position only. */
   readonly places: readonly string[];
 }
 
-const nothing: Declared = { isText: () => false, places: [] };
+const nothing: Declared = { document: undefined, schemaAt: () => undefined, places: [] };
+
+/** A call as the server declares its method. */
+export interface DeclaredCall {
+  readonly params: Params | undefined;
+  /** The client that makes it: with rich values, if the server has any. */
+  readonly client: Client;
+  /** A value of the server as JSON. */
+  readonly shown: (value: unknown) => unknown;
+}
+
+/** A call as the user wrote it. */
+export interface WrittenCall {
+  readonly link: Link;
+  readonly clientOptions: ClientOptions;
+  readonly method: string;
+  readonly words: readonly string[];
+}
+
+export interface DeclaredCallOptions extends LinkOptions {
+  readonly signal: AbortSignal;
+  /** Whether the caller wants rich values, whatever the server declares. @default false */
+  readonly wantsRich?: boolean | undefined;
+}
 
 /**
- * The params of a call; named ones that the server declares as strings stay strings, such as `order=7`, and those of a
- * method that takes them by position are sent so. Asks the server only if words are named, and leaves the exchange out
- * of the transcript.
+ * The params of a call by the types that the server declares: `order=7` stays a string, `photo=@sea.jpg` is a file where
+ * the method takes one, and a method that takes its params by position gets them so. Asks the server only if words are
+ * named, and leaves the exchange out of the transcript.
  */
-export async function declaredParams(
+export async function declaredCall(
   client: Client,
-  method: string,
+  { link, clientOptions, method, words }: WrittenCall,
+  options: DeclaredCallOptions,
+): Promise<DeclaredCall> {
+  const { wantsRich = false } = options;
+  if (!hasNames(words) && !wantsRich) {
+    return { params: await paramsFrom(words), client, shown: asItIs };
+  }
+  const { document, schemaAt, places } = await declaredOf(client, method, options);
+  const read = await wordReader(words, schemaAt);
+  const params = inPlaces(await paramsFrom(words, read), places);
+  const { declaredValues, hasRichValues, naturalJson } = await import("callwire/openrpc");
+  if (!hasRichValues(document ?? {}) && !wantsRich) return { params, client, shown: asItIs };
+  const use = document === undefined ? [] : [declaredValues(document)];
+  const own = { ...clientOptions, use: [...(clientOptions.use ?? []), plainErrors, ...use] };
+  const rich = createClient(link, { ...own, values: "rich" });
+  return { params, client: rich, shown: naturalJson };
+}
+
+export const asItIs = (value: unknown): unknown => value;
+
+/** The data of errors is only shown, so it stays as it was sent. */
+const plainErrors: Middleware = (next) => async (request, context) => {
+  const reply = await next(request, context);
+  return reply?.error === undefined ? reply : failure(reply.error);
+};
+
+/** Reads words by their schemas. Files are opened before, because that takes time. */
+async function wordReader(
   words: readonly string[],
-  options: LinkOptions & { readonly signal: AbortSignal },
-): Promise<Params | undefined> {
-  if (!hasNames(words)) return paramsFrom(words);
-  const { isText, places } = await declaredOf(client, method, options);
-  return inPlaces(await paramsFrom(words, isText), places);
+  schemaAt: Declared["schemaAt"],
+): Promise<ReadWord> {
+  const files = new Map<string, unknown>();
+  for (const word of words) {
+    const [path, text] = namedWord(word);
+    const type = richTypes(schemaAt(path)).find((each) => byteTypes.includes(each));
+    if (type !== undefined && /^@./.test(text)) {
+      files.set(path.join("."), await fileParam(text.slice(1), type));
+    }
+  }
+  return (path, word) => {
+    const file = files.get(path.join("."));
+    if (file !== undefined) return file;
+    const schema = schemaAt(path);
+    if (richTypes(schema).includes("date")) return isoDate(word);
+    return isOnlyText(schema, word) ? word : undefined;
+  };
+}
+
+/** The server says what is wrong with anything else. */
+function isoDate(word: string): string | undefined {
+  const date = new Date(word);
+  if (Number.isNaN(date.getTime())) return word === "null" ? undefined : word;
+  return date.toISOString();
 }
 
 /** An array, if the places from the first one on are what was given. */
@@ -43,7 +122,7 @@ function inPlaces(params: Params | undefined, places: readonly string[]): Params
 async function declaredOf(
   client: Client,
   method: string,
-  { transcript, signal }: LinkOptions & { readonly signal: AbortSignal },
+  { transcript, signal }: DeclaredCallOptions,
 ): Promise<Declared> {
   const { readDocument } = await import("callwire/openrpc");
   try {
@@ -58,13 +137,13 @@ async function declaredOf(
   }
 }
 
-function declaredIn({ methods, components }: OpenrpcDocument, name: string): Declared {
-  const method = methods.find((each) => each.name === name);
+function declaredIn(document: OpenrpcDocument, name: string): Declared {
+  const method = document.methods.find((each) => each.name === name);
   const params = method?.params ?? [];
   const properties = Object.fromEntries(params.map((each) => [each.name, each.schema]));
-  const schemas: Readonly<Record<string, unknown>> = components?.schemas ?? {};
   return {
-    isText: (path, word) => takesText({ properties }, path, word, schemas),
+    document,
+    schemaAt: (path) => schemaAt({ properties }, path, document.components?.schemas),
     places: method?.paramStructure === "by-position" ? params.map((each) => each.name) : [],
   };
 }
@@ -73,12 +152,23 @@ function declaredIn({ methods, components }: OpenrpcDocument, name: string): Dec
 const deepest = 16;
 
 /** Whether the value at a path must be a string, even if the word looks like JSON. */
-export function takesText(
+export function takesText(root: unknown, path: readonly string[], word: string): boolean {
+  return isOnlyText(schemaAt(root, path), word);
+}
+
+function isOnlyText(schema: unknown, word: string): boolean {
+  const types = typesOf(schema).map((type) => type ?? "any");
+  const others = types.filter((type) => type !== "string");
+  if (others.length === types.length) return false;
+  return others.every((type) => type === "null" && word !== "null");
+}
+
+/** The schema of the value at a path; undefined if there is none. */
+function schemaAt(
   root: unknown,
   path: readonly string[],
-  word: string,
   schemas: Readonly<Record<string, unknown>> = {},
-): boolean {
+): unknown {
   const resolved = (schema: unknown): unknown => {
     let found = schema;
     for (let i = 0; i < deepest; i++) {
@@ -92,13 +182,20 @@ export function takesText(
   let schema = root;
   for (const name of path) {
     const { properties } = (resolved(schema) ?? {}) as { properties?: unknown };
-    if (!Object.hasOwn(properties ?? {}, name)) return false;
+    if (!Object.hasOwn(properties ?? {}, name)) return undefined;
     schema = (properties as Record<string, unknown>)[name];
   }
-  const types = typesOf(resolved(schema)).map((type) => type ?? "any");
-  const others = types.filter((type) => type !== "string");
-  if (others.length === types.length) return false;
-  return others.every((type) => type === "null" && word !== "null");
+  return resolved(schema);
+}
+
+/** The rich types that a schema allows. */
+function richTypes(schema: unknown): string[] {
+  const { anyOf, oneOf = anyOf } = (schema ?? {}) as Record<string, unknown>;
+  const alternatives: readonly unknown[] = Array.isArray(oneOf) ? oneOf : [schema];
+  return alternatives.flatMap((each) => {
+    const { "x-callwire-type": type } = (each ?? {}) as { "x-callwire-type"?: unknown };
+    return typeof type === "string" ? [type] : [];
+  });
 }
 
 function typesOf(schema: unknown): readonly unknown[] {

@@ -12,33 +12,33 @@ export const aboutParams =
 export const aboutNamedParams =
   "Params are a JSON object, named (a=2 b.c=3), @file, or - for stdin.";
 
-/** Whether the value at a path, such as `b.c`, is a string even if it looks like JSON. */
-export type IsText = (path: readonly string[], value: string) => boolean;
+/** The value of a word at a path, such as `b.c`, if it is not the JSON or the string that the word looks like. */
+export type ReadWord = (path: readonly string[], word: string) => unknown;
 
-const never: IsText = () => false;
+const asItLooks: ReadWord = () => undefined;
 
 export async function paramsFrom(
   words: readonly string[],
-  isText: IsText = never,
+  read: ReadWord = asItLooks,
 ): Promise<Params | undefined> {
   const [first = "", second] = words;
   if (second === undefined) {
     if (first === "-") return paramsOf(await readAll(process.stdin), "standard input");
     if (/^@./.test(first)) return paramsOf(await fileText(first.slice(1)), first.slice(1));
   }
-  return paramsOfWords(words, isText);
+  return paramsOfWords(words, read);
 }
 
 /** Params from the words themselves, without files and stdin. */
 export function paramsOfWords(
   words: readonly string[],
-  isText: IsText = never,
+  read: ReadWord = asItLooks,
 ): Params | undefined {
   const [first, second] = words;
   if (first === undefined) return undefined;
   if (second === undefined && /^\s*[[{]/.test(first)) return paramsOf(first, "params");
   const named = words.filter(isNamed);
-  if (named.length === words.length) return paramsByName(words, isText);
+  if (named.length === words.length) return paramsByName(words, read);
   if (named.length === 0) return words.map(valueFrom);
   throw new Failure(
     `params must all be named, such as a=2, or all be by position; only some are, such as ${JSON.stringify(named[0])}`,
@@ -53,9 +53,15 @@ export function hasNames(words: readonly string[]): boolean {
 /** Whether a named value is something else as JSON than as a string. */
 export function hasJsonValues(words: readonly string[]): boolean {
   return words.some((word) => {
-    const value = word.slice(word.indexOf("=") + 1);
+    const [, value] = namedWord(word);
     return isNamed(word) && parsed(value) !== value;
   });
+}
+
+/** The path and the value of a named word. */
+export function namedWord(word: string): [path: string[], text: string] {
+  const at = word.indexOf("=");
+  return [word.slice(0, at).split("."), word.slice(at + 1)];
 }
 
 function isNamed(word: string): boolean {
@@ -71,11 +77,10 @@ function paramsOf(text: string, where: string): Params {
 
 type Group = { [name: string]: unknown };
 
-function paramsByName(words: readonly string[], isText: IsText): Params {
+function paramsByName(words: readonly string[], read: ReadWord): Params {
   const params = group();
   for (const word of words) {
-    const at = word.indexOf("=");
-    const path = word.slice(0, at).split(".");
+    const [path, text] = namedWord(word);
     const last = path.at(-1) as string;
     let place = params;
     for (const name of path.slice(0, -1)) {
@@ -86,8 +91,7 @@ function paramsByName(words: readonly string[], isText: IsText): Params {
       }
     }
     if (last in place) throw new Failure(`${word}: ${last} is given twice; remove one`);
-    const text = word.slice(at + 1);
-    place[last] = isText(path, text) ? text : valueFrom(text);
+    place[last] = read(path, text) ?? valueFrom(text);
   }
   return params;
 }

@@ -24,12 +24,12 @@ export async function sendWithUpload(
 function uploadOf(call: OutgoingCall, running: Running, rich: RichCalls | undefined): UploadSender {
   const { method, timeoutMs, request } = call;
   return new UploadSender(call.options.upload ?? [], {
-    members: (item) => rich?.members(item) ?? { value: item },
+    members: (item, signal) => rich?.members(item, signal) ?? { value: item },
     fail(cause) {
       const why = cause instanceof Error ? cause.message : `${cause}`;
       call.fail(new WireError("ABORTED", `the upload of ${method} failed: ${why}`, { cause }));
     },
-    /** The default time-out counts while the server is awaited: a source may take its time. */
+    /** The default time-out only counts while the client waits for the server: a source may be slow. */
     waitsForSource(waits) {
       if (request.timeoutMs !== undefined || call.read || call.failed) return;
       call.dueAt = undefined;

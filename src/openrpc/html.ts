@@ -72,15 +72,13 @@ class Page {
   }
 
   method(reference: MethodReference): string {
-    const { method, remarks, params, result, errors, examples } = reference;
-    const [label, type] = result;
+    const { method, remarks, params, carried, errors, examples } = reference;
     const { summary } = method;
     return `<section id="${this.#anchors.get(reference)}">
 <h2><code>${escaped(method.name)}</code></h2>
 ${summary === undefined ? "" : `<p>${escaped(summary)}</p>\n`}${prose(method.description)}${
   remarks.length === 0 ? "" : `<p class="remarks">${escaped(remarks.join(", "))}</p>\n`
-}${this.#table("Params", params)}<p>${label}: ${this.#code(type)}</p>
-${this.#table("Errors", errors)}${examples.map(({ name, lines }) => `<h3>Example: ${escaped(name)}</h3>\n<pre>${escaped(lines.join("\n"))}</pre>\n`).join("")}</section>
+}${this.#table("Params", params)}${carried.map(([label, type]) => `<p>${label}: ${this.#code(type)}</p>\n`).join("")}${this.#table("Errors", errors)}${examples.map(({ name, lines }) => `<h3>Example: ${escaped(name)}</h3>\n<pre>${escaped(lines.join("\n"))}</pre>\n`).join("")}</section>
 `;
   }
 

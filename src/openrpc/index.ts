@@ -1,4 +1,5 @@
 /** OpenRPC: documents that describe methods, and reference pages and clients made from them. @module callwire/openrpc */
+export { declaredValues, naturalJson } from "./declared-values.ts";
 export {
   type Describable,
   type DescribableTree,
@@ -18,6 +19,7 @@ export {
 export { markdownReference } from "./markdown.ts";
 export { type MarkdownBlock, type MarkdownSpan, readMarkdown } from "./markdown-reading.ts";
 export { pythonClient } from "./python.ts";
+export { hasRichValues } from "./rich-schema.ts";
 export { schemaLimits } from "./schema-limits.ts";
 export type {
   ContentDescriptor,

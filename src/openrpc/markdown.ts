@@ -49,17 +49,16 @@ function methodSection({
   method,
   remarks,
   params,
-  result,
+  carried,
   errors,
   examples,
 }: MethodReference): string[] {
-  const [label, type] = result;
   return [
     `### ${code(method.name)}`,
     ...[method.summary, method.description].filter((text) => text !== undefined).map(prose),
     ...(remarks.length === 0 ? [] : [`*${remarks.map(line).join(", ")}*`]),
     ...referenceTable(params),
-    `${label}: ${code(type)}`,
+    ...carried.map(([label, type]) => `${label}: ${code(type)}`),
     ...referenceTable(errors),
     ...examples.flatMap(({ name, lines }) => [
       `Example: ${line(name)}`,

@@ -7,7 +7,7 @@ import { clients, imports, messages } from "./python-runtime.ts";
 import { docstring, PythonTypes, pythonName } from "./python-types.ts";
 import { socketWires } from "./python-websocket.ts";
 import { type RichForm, richFormOf } from "./rich-form.ts";
-import { isRich } from "./rich-schema.ts";
+import { hasRichValues } from "./rich-schema.ts";
 import { pascal } from "./shared-schemas.ts";
 import type { OpenrpcMethod } from "./specification.ts";
 
@@ -27,7 +27,7 @@ export function pythonClient(document: unknown): string {
   const groups: string[] = [];
   const components = read.components?.schemas ?? {};
   groupClasses(["Api", "AsyncApi"], methodTree(read.methods), { types, components }, groups);
-  const rich = isRich(read);
+  const rich = hasRichValues(read);
   const { title, version } = read.info;
   const url = read.servers
     ?.map((server) => server.url)

@@ -16,7 +16,8 @@ export interface MethodReference {
   /** Short remarks, such as "safe to repeat". */
   readonly remarks: readonly string[];
   readonly params: ReferenceTable;
-  readonly result: readonly [label: string, type: string];
+  /** The types of what its caller uploads, and of what it gets. */
+  readonly carried: readonly (readonly [label: string, type: string])[];
   readonly errors: ReferenceTable;
   readonly examples: readonly { readonly name: string; readonly lines: readonly string[] }[];
 }
@@ -86,6 +87,7 @@ function describe(
   schemas: Readonly<Record<string, JsonSchema>>,
 ): MethodReference {
   const stream = method["x-stream"];
+  const upload = method["x-upload"];
   const whole = method["x-params"];
   const timeoutMs = method["x-timeout-ms"];
   const params = method.params.map(
@@ -123,10 +125,12 @@ function describe(
       ...(method.tags ?? []).map(({ name }) => `#${name}`),
     ],
     params: { head: ["Param", "Type", "Required", "Description"], rows: params },
-    result:
+    carried: [
+      ...(upload === undefined ? [] : [["Upload of", types.type(upload.item)] as const]),
       stream === undefined
         ? ["Result", types.type(method.result?.schema ?? true)]
         : ["Stream of", types.type(stream.item)],
+    ],
     errors: { head: ["Code", "Name", "Message", "Data"], rows: errors },
     examples: (method.examples ?? []).map((example) => ({
       name: example.name,

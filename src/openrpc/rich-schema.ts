@@ -73,7 +73,19 @@ function naturalForm(
   return cls === URL ? { type: "string", format: "uri", [richKeyword]: "url" } : undefined;
 }
 
-/** Whether a document or a part of it has rich values. */
-export function isRich(described: unknown): boolean {
+/**
+ * Whether a document, or a part of it, has rich values.
+ * @example
+ * ```ts
+ * import { createClient } from "callwire";
+ * import { httpLink } from "callwire/http";
+ * import { hasRichValues, readDocument } from "callwire/openrpc";
+ *
+ * const link = httpLink("http://127.0.0.1:8000/rpc");
+ * const document = readDocument(await createClient(link).call("rpc.discover"));
+ * const client = createClient(link, { values: hasRichValues(document) ? "rich" : "json" });
+ * ```
+ */
+export function hasRichValues(described: unknown): boolean {
   return JSON.stringify(described).includes(`"${richKeyword}"`);
 }

@@ -1,7 +1,7 @@
 import { readDocument } from "./document-reading.ts";
 import { isIdentifier, linesOf, literalOf, type MethodTree, methodTree } from "./generated-code.ts";
 import type { JsonSchema } from "./json-schema.ts";
-import { isRich } from "./rich-schema.ts";
+import { hasRichValues } from "./rich-schema.ts";
 import type { OpenrpcDocument, OpenrpcMethod } from "./specification.ts";
 import {
   comment,
@@ -49,7 +49,7 @@ export function typescriptClient(document: unknown): string {
       ? []
       : [listOf("idempotent: readonly string[]", idempotent, "", ""), ""]),
     ...(positional.length === 0 ? [] : [middleware(positional), ""]),
-    connect(read, idempotent.length > 0, positional.length > 0, isRich(read)),
+    connect(read, idempotent.length > 0, positional.length > 0, hasRichValues(read)),
     "",
   ].join("\n");
 }

@@ -123,6 +123,11 @@ export async function inlined(
   return copy;
 }
 
+/** How many bytes fit into so many characters: base64 takes four for three. */
+export function bytesInside(characters: number): number {
+  return Math.floor(characters * 0.75);
+}
+
 /** Longest files in a message, on links that carry nothing beside it; the limits of servers are lower. */
 export const mostInside = 100 * 1024 * 1024;
 

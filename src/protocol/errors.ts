@@ -298,13 +298,19 @@ const limited: Readonly<Record<LimitExceeded["limit"], readonly [what: string, u
 /** Rejects a whole payload. The reply has no id, so clients find the call by `limit` and `max`. */
 export function limitExceeded(limit: LimitExceeded["limit"], max: number): ErrorObject {
   const [what, unit] = limited[limit];
-  return invalidRequest({ limit, max, details: `a ${what} holds at most ${max} ${unit}` });
+  return invalidRequest({ limit, max, details: `a ${what} must have at most ${max} ${unit}` });
 }
 
 /** The same for a call of a method, whose status over HTTP is 413. */
 export function callTooLarge(limit: LimitExceeded["limit"], max: number): RpcError {
   const { code, message, data } = limitExceeded(limit, max);
   return new RpcError(code, message, data, { status: 413 });
+}
+
+/** A reply, or an item of a stream, exceeds `maxReplyLength`. */
+export function replyTooLarge(maxReplyLength: number, what = "a reply"): ErrorObject {
+  const data = `${what} must not be longer than ${maxReplyLength} characters`;
+  return { code: ErrorCode.ReplyTooLarge, message: "Reply too large", data };
 }
 
 /** An error to throw. */

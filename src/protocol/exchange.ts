@@ -1,11 +1,11 @@
 import type { Attachments } from "./attachments.ts";
 import { type Envelope, isEnvelope } from "./envelope.ts";
 import { WireError } from "./errors.ts";
+import { parseJson } from "./json-text.ts";
 import type { Link, Outgoing } from "./link.ts";
 import { type Linked, LinkedList } from "./linked-list.ts";
 import type { Id, Reply, Request, TypedPaths } from "./message.ts";
 import { badReply, pairBatch, pairOne } from "./pair.ts";
-import { parseJson } from "./parsed-json.ts";
 import { requestText } from "./serialize.ts";
 import { safeTap, type Tap } from "./tap.ts";
 

@@ -1,10 +1,12 @@
+import { bytesInside } from "./attachments.ts";
 import { BriefMap } from "./brief-map.ts";
 import type { CallContext, Context } from "./context.ts";
-import { ErrorCode, serverBusy } from "./errors.ts";
+import { asError, ErrorCode, replyTooLarge, serverBusy } from "./errors.ts";
+import { itemMembers } from "./item-members.ts";
+import type { ItemMembers } from "./link.ts";
 import type { ErrorObject, Id } from "./message.ts";
 import type { Origin } from "./origin.ts";
 import { copyId } from "./string-copy.ts";
-import type { ValueCodec } from "./value-codec.ts";
 import type { Watches } from "./watch.ts";
 
 /** After this many items without a pause, other work gets a turn, such as a cancel. */
@@ -22,6 +24,8 @@ export function streamRefusal(context: Context): ErrorObject | undefined {
   return context.incoming?.origin.hasAllStreams ? serverBusy : undefined;
 }
 
+type Item = { readonly id: Id } & { readonly [Key in keyof ItemMembers]: ItemMembers[Key] };
+
 /** Sends the items of one stream, as fast as the reader grants credit and the wire accepts them. */
 export class ItemSender {
   readonly #context: Context;
@@ -31,7 +35,7 @@ export class ItemSender {
   readonly #origin: Origin | undefined;
   readonly #watch: Watches | undefined;
   /** Set if the reader accepts rich values. */
-  readonly #values: ValueCodec | undefined;
+  readonly #rich: CallContext | undefined;
   #sent = 0;
 
   constructor(context: Context) {
@@ -45,21 +49,36 @@ export class ItemSender {
       this.#origin.count(0, 1);
       streamsOf(this.#origin).set(this.#id, (count) => this.#gate.give(count));
     }
-    this.#values = call?.request.types === undefined ? undefined : call.values;
+    this.#rich = call?.request.types === undefined ? undefined : call;
     call?.beginStream();
     this.#watch = call?.watch;
     this.#watch?.stream(context, 1);
   }
 
-  /** True if the item was or will be sent; false if the reader is gone. */
+  /** True if the item was or will be sent; false if the reader has left. */
   send(value: unknown): true | Promise<boolean> {
-    if (!this.#gate.open || this.#context.peer.ready() !== undefined) return this.#wait(value);
+    if (this.#rich === undefined) return this.#send({ id: this.#id, value });
+    const { values, limits } = this.#rich;
+    const most = bytesInside(limits.maxReplyLength);
+    const members = itemMembers(values, value, most, this.#signal);
+    if (!(members instanceof Promise)) return this.#send({ id: this.#id, ...members });
+    return members.then(
+      (whole) => this.#send({ id: this.#id, ...whole }),
+      (thrown) => {
+        if (!(thrown instanceof RangeError)) throw thrown;
+        throw asError(replyTooLarge(limits.maxReplyLength, "an item"));
+      },
+    );
+  }
+
+  #send(item: Item): true | Promise<boolean> {
+    if (!this.#gate.open || this.#context.peer.ready() !== undefined) return this.#wait(item);
     if (this.#signal.aborted) return Promise.resolve(false);
-    this.#transmit(value);
+    this.#transmit(item);
     return ++this.#sent % itemsPerTurn === 0 ? nextTurn() : true;
   }
 
-  async #wait(value: unknown): Promise<boolean> {
+  async #wait(item: Item): Promise<boolean> {
     const { peer } = this.#context;
     if (!this.#gate.open) await this.#gate.opened();
     let full = peer.ready();
@@ -68,14 +87,11 @@ export class ItemSender {
       full = peer.ready();
     }
     if (this.#signal.aborted) return false;
-    this.#transmit(value);
+    this.#transmit(item);
     return true;
   }
 
-  #transmit(value: unknown): void {
-    const id = this.#id;
-    const item =
-      this.#values === undefined ? { id, value } : { id, ...this.#values.members(value) };
+  #transmit(item: Item): void {
     this.#context.peer.notify("$/stream", item);
     this.#watch?.item(this.#context);
     this.#gate.take();
@@ -140,7 +156,7 @@ class Gate {
     });
   }
 
-  /** Waits for the wire, or until the reader is gone. */
+  /** Waits for the wire, or until the reader has left. */
   openedOr(ready: Promise<void>): Promise<void> {
     return new Promise((resolve) => {
       this.#waiting = resolve;

@@ -1,7 +1,7 @@
-import { type Attachments, attachedIn, inlined } from "./attachments.ts";
+import { type Attachments, attachedIn, bytesInside, inlined } from "./attachments.ts";
 import type { CallContext } from "./context.ts";
 import type { Envelope } from "./envelope.ts";
-import { ErrorCode, invalidRequest, type RpcErrorOptions } from "./errors.ts";
+import { invalidRequest, type RpcErrorOptions, replyTooLarge } from "./errors.ts";
 import type { Disclose } from "./handle.ts";
 import { loggedFault } from "./handler-reply.ts";
 import type { Limits } from "./limits.ts";
@@ -153,8 +153,7 @@ export class ReplyWriter {
     attachments: Attachments,
     context: CallContext,
   ): Promise<Reply> {
-    // Base64 takes four characters for three bytes.
-    const most = Math.floor(this.#limits.maxReplyLength * 0.75);
+    const most = bytesInside(this.#limits.maxReplyLength);
     try {
       const result = await inlined(value, types, attachments, most, context.signal);
       return { result, error: undefined, types };
@@ -164,7 +163,7 @@ export class ReplyWriter {
     }
   }
 
-  /** The data of an error that cannot be converted is sent without types, if JSON takes it. */
+  /** The data of an error that cannot be converted is sent without types if it can be written as JSON. */
   #typedData(reply: Reply, context: CallContext): TypedJson | undefined {
     const data = reply.error?.data;
     try {
@@ -260,11 +259,7 @@ export class ReplyWriter {
   }
 
   #replyTooLarge(): ErrorObject {
-    return {
-      code: ErrorCode.ReplyTooLarge,
-      message: "Reply too large",
-      data: `a reply must not be longer than ${this.#limits.maxReplyLength} characters`,
-    };
+    return replyTooLarge(this.#limits.maxReplyLength);
   }
 }
 

@@ -2,8 +2,8 @@ import type { ItemMembers, OutgoingUpload, UploadSink } from "./link.ts";
 
 /** What the owner of an upload gives its sender. */
 export interface UploadOwner {
-  /** The JSON form of an item. */
-  members(item: unknown): ItemMembers;
+  /** The JSON form of an item; a promise if bytes have to be read for it, until the signal says that the call is over. */
+  members(item: unknown, signal: AbortSignal): ItemMembers | Promise<ItemMembers>;
   /** The source or an item of it is at fault, so that the call has to end. */
   fail(thrown: unknown): void;
   /** Called with true while the source is awaited, and with false when the peer is. */
@@ -20,6 +20,7 @@ export class UploadSender implements OutgoingUpload {
   #sink: UploadSink | undefined;
   #isSending = false;
   #isOver = false;
+  readonly #over = new AbortController();
 
   constructor(source: AsyncIterable<unknown> | Iterable<unknown>, owner: UploadOwner) {
     this.#source = source;
@@ -37,6 +38,7 @@ export class UploadSender implements OutgoingUpload {
   stop(): void {
     if (this.#isOver) return;
     this.#isOver = true;
+    this.#over.abort();
     void this.#leave();
   }
 
@@ -68,8 +70,11 @@ export class UploadSender implements OutgoingUpload {
           this.#sink?.done();
           return;
         }
+        const members = this.#owner.members(next.value, this.#over.signal);
+        const item = members instanceof Promise ? await members : members;
+        if (this.#isOver) return;
         this.#credit--;
-        this.#sink?.item(this.#owner.members(next.value));
+        this.#sink?.item(item);
       }
     } catch (thrown) {
       // A source may throw because it was left.

@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { type AddressInfo, createServer as createTcpServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -33,6 +33,13 @@ beforeAll(async () => {
   server = createServer({
     headers: method({}, (_, call) => call.transport.headers),
     escape: method({}, () => "\u001b[31m\u009b31mred"),
+    crop: method(
+      { params: z.object({ photo: z.file(), at: z.date() }), result: z.file() },
+      async ({ photo, at }) => {
+        const bytes = (await photo.bytes()).subarray(0, 3);
+        return new File([bytes], `${photo.name} ${at.getTime()}`, { type: photo.type });
+      },
+    ),
     hello: (name: string) => `Hello, ${name}`,
     typed: method(
       {
@@ -110,7 +117,7 @@ describe("params", () => {
     const file = join(folder, "long.json");
     await writeFile(file, JSON.stringify({ a: '"'.repeat(8 * 1024 * 1024) }));
     const { code, stderr } = await finish(["call", rpc, "add", `@${file}`]);
-    expect(stderr).toContain("a message holds at most 1048576 bytes");
+    expect(stderr).toContain("a message must have at most 1048576 bytes");
     expect(code).toBe(1);
   });
 });
@@ -133,6 +140,23 @@ describe("types that the server declares", () => {
       (await finish(["call", http.url, "hello", ...words], inSlowTime)).stdout;
     expect(await hello("name=Ann")).toBe('"Hello, Ann"\n');
     expect(await hello("Ann")).toBe('"Hello, Ann"\n');
+  });
+
+  test("a file is sent with @, and the bytes of a result are written with -o", async () => {
+    const photo = join(folder, "sea.jpg");
+    const small = join(folder, "small.jpg");
+    await writeFile(photo, "\0sea at night");
+    const words = ["call", http.url, "crop", `photo=@${photo}`, "at=1970-01-01"];
+    const shown = await finish([...words, "--json"], inSlowTime);
+    expect(JSON.parse(shown.stdout)).toMatchObject({
+      result: { name: "sea.jpg 0", type: "image/jpeg", size: 3 },
+    });
+    expect(shown.stderr).toContain("--output writes them to a file");
+    const written = await finish([...words, "-o", small], inSlowTime);
+    expect([written.code, written.stdout]).toEqual([0, ""]);
+    expect(await readFile(small, "utf8")).toBe("\0se");
+    const { stderr } = await finish(["call", http.url, "crop", "photo=@none.jpg"], inSlowTime);
+    expect(stderr).toBe("callwire: none.jpg: no such file\n");
   });
 
   test("--verbose shows only the call", async () => {
@@ -284,7 +308,7 @@ describe("what goes wrong", () => {
     },
   );
 
-  test("a server that says nothing is given up after --timeout", async () => {
+  test("a server that says nothing is abandoned after --timeout", async () => {
     const silent = createTcpServer().listen(0, "127.0.0.1");
     await once(silent, "listening");
     const { port } = silent.address() as AddressInfo;

@@ -46,6 +46,14 @@ describe("Markdown", () => {
   });
 });
 
+test("both show what a method takes as an upload", () => {
+  const params: never[] = [];
+  const methods = [{ name: "sum", params, "x-upload": { item: { type: "number" } } }];
+  const own = { openrpc: "1.3.2", info: { title: "", version: "" }, methods };
+  expect(markdownReference(own)).toContain("Upload of: `number`");
+  expect(htmlReference(own)).toContain("Upload of: <code>number</code>");
+});
+
 describe("HTML", () => {
   test("has a section for each method", () => {
     const page = htmlReference(document);

@@ -2,6 +2,8 @@ import { deepStrictEqual } from "node:assert";
 import {
   createClient,
   createServer,
+  directLink,
+  ErrorCode,
   exchangeLink,
   method,
   type ValueType,
@@ -126,6 +128,48 @@ describe("a type of one's own", () => {
     const client = createClient(linkTo(createServer(echo)), { values: "rich", types: [circular] });
     await expect(client.call("echo", [new Money(1n, new Date(0))])).rejects.toThrow(
       'toJson of the value type "money" must not return a rich value',
+    );
+  });
+});
+
+describe("a date", () => {
+  const usual = "2024-02-28T23:59:58.789Z";
+  const near = [...usual].flatMap((_, at) =>
+    [..."/0139:"].map((other) => usual.slice(0, at) + other + usual.slice(at + 1)),
+  );
+  const edges = [
+    ...["2024-01-01T00:00:00.000Z", "2024-12-28T10:11:12.001Z", "2023-02-29T00:00:00.000Z"],
+    ...["2024-01-00T00:00:00.000Z", "2024-00-01T00:00:00.000Z", "2024-13-01T00:00:00.000Z"],
+    ...["2024-01-32T00:00:00.000Z", "2024-04-31T00:00:00.000Z", "2024-12-31T24:00:00.000Z"],
+    ...["2024-12-01T24:00:00.001Z", "2024-12-01T00:60:00.000Z", "2024-12-01T00:00:60.000Z"],
+    ...["0000-01-01T00:00:00.000Z", "0099-01-01T00:00:00.000Z", "0100-01-01T00:00:00.000Z"],
+    ...["9999-12-28T23:59:59.999Z", "+010000-01-01T00:00:00.000Z", "-000001-01-01T00:00:00.000Z"],
+    ...["2024-01-01T00:00:00Z", "2024-01-01T00:00:00.5Z", "2024-01-01T00:00:00.123456Z"],
+    ...["2024-01-01T00:00:00+02:00", "2024-01-01T00:00:00.000-11:30", "2024-01-01"],
+    ...["2024-01-01T00:00:00.000", "2024-01-01 00:00:00.000Z", " 2024-01-01T00:00:00.000Z", ""],
+  ];
+  const isIso = /^([+-]\d\d)?\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/;
+
+  test("is what Date makes of it, if it is written as in ISO 8601 with a zone", () => {
+    const server = createServer({ ms: (date: Date) => date.getTime() });
+    for (const text of [usual, ...near, ...edges]) {
+      const request = { jsonrpc: "2.0", method: "ms", params: [text], id: 1 };
+      const reply = server.receive(JSON.stringify({ ...request, types: { date: ["/0"] } }));
+      const { result, error } = JSON.parse(reply as string);
+      const ms = isIso.test(text) ? Date.parse(text) : Number.NaN;
+      expect([text, result ?? error.code]).toEqual([text, Number.isNaN(ms) ? -32602 : ms]);
+    }
+  });
+
+  test("leaves as toISOString writes it", () => {
+    const dayMs = 86_400_000;
+    const times = [0, 1, 9, 10, 99, 100, 999, 59_999, 60_000, 3_599_999, 3_600_000, 36_000_000];
+    const days = [0, dayMs, -dayMs, 20_000 * dayMs, -800_000 * dayMs, 3_000_000 * dayMs];
+    const dates = days.flatMap((day) => times.map((time) => new Date(day + time)));
+    const server = createServer({ dates: () => dates });
+    const text = '{"jsonrpc":"2.0","method":"dates","id":1,"types":{}}';
+    expect(JSON.parse(server.receive(text) as string).result).toEqual(
+      dates.map((date) => date.toISOString()),
     );
   });
 });
@@ -309,4 +353,45 @@ test("no types, however made up, crash a server or pollute a prototype", () => {
   );
   expect(Object.getOwnPropertyNames(Object.prototype).join()).toBe(before);
   expect(({} as { a?: unknown }).a).toBe(undefined);
+});
+
+describe("a file in an item", () => {
+  test("that is too long for a message ends the stream", async () => {
+    const photos = function* () {
+      yield new Blob(["small"]);
+      yield new Blob(["large".repeat(100)]);
+    };
+    const gallery = createServer({ photos }, { limits: { maxReplyLength: 400 } });
+    const client = createClient<typeof gallery.api>(directLink(gallery), { values: "rich" });
+    const sizes: number[] = [];
+    const read = async () => {
+      for await (const photo of client.api.photos()) sizes.push(photo.size);
+    };
+    await expect(read()).rejects.toMatchObject({
+      code: ErrorCode.ReplyTooLarge,
+      data: "an item must not be longer than 400 characters",
+    });
+    expect(sizes).toEqual([5]);
+  });
+
+  test("that is still being read when its call is over is left", async () => {
+    const server = createServer({
+      keep: method({ upload: z.instanceof(ReadableStream) }, async (_, call) => {
+        for await (const _photo of call.upload);
+      }),
+    });
+    const client = createClient<typeof server.api>(directLink(server), { values: "rich" });
+    const controller = new AbortController();
+    let call: Promise<unknown> | undefined;
+    await new Promise<void>((left) => {
+      const endless = new ReadableStream(
+        { pull: () => controller.abort(), cancel: () => left() },
+        { highWaterMark: 0 },
+      );
+      const { signal } = controller;
+      call = client.api.keep(undefined, { upload: [endless], signal });
+      call.catch(() => {});
+    });
+    await expect(call).rejects.toMatchObject({ code: "ABORTED" });
+  });
 });

@@ -26,8 +26,10 @@ export const command = defineCommand({
       return;
     }
     const width = widest(methods.map(({ name }) => name));
-    for (const { name, summary = "", "x-stream": stream } of methods) {
-      const about = [stream === undefined ? "" : "(stream)", printable(summary)].filter(Boolean);
+    for (const { name, summary = "", "x-stream": stream, "x-upload": upload } of methods) {
+      const about = [stream && "(stream)", upload && "(upload)", printable(summary)].filter(
+        Boolean,
+      );
       const padding = about.length === 0 ? "" : " ".repeat(Math.max(0, width - name.length) + 2);
       terminal.line(`${terminal.cyan(printable(name))}${padding}${about.join(" ")}`);
     }

@@ -2,7 +2,7 @@ import { createClient } from "callwire";
 import { explainFailure } from "../call-failure.ts";
 import { defineCommand } from "../command.ts";
 import { targetFrom, timeoutOf } from "../command-arguments.ts";
-import { declaredParams } from "../declared-types.ts";
+import { declaredCall } from "../declared-types.ts";
 import { linkFromUrl } from "../link-from-url.ts";
 import { aboutParams } from "../params.ts";
 import { stopped, stopSignal } from "../process-end.ts";
@@ -27,8 +27,10 @@ export const command = defineCommand({
     const signal = stopSignal();
     const options = linkOptionsOf(flags);
     const link = await linkFromUrl(url, options);
-    await using client = createClient(link, { timeoutMs: timeoutOf(flags.timeout) });
-    const params = await declaredParams(client, method, words, { ...options, signal });
+    const clientOptions = { timeoutMs: timeoutOf(flags.timeout) };
+    await using plain = createClient(link, clientOptions);
+    const written = { link, clientOptions, method, words };
+    const { params, client } = await declaredCall(plain, written, { ...options, signal });
     try {
       await client.notify(method, params, { signal });
     } catch (error) {

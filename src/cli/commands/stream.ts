@@ -10,7 +10,7 @@ import {
 import { explainFailure } from "../call-failure.ts";
 import { defineCommand, flag, option } from "../command.ts";
 import { targetFrom, timeoutOf } from "../command-arguments.ts";
-import { declaredParams } from "../declared-types.ts";
+import { declaredCall } from "../declared-types.ts";
 import { knownMethods } from "../described-methods.ts";
 import { Failure } from "../failure.ts";
 import { linkFromUrl } from "../link-from-url.ts";
@@ -52,15 +52,17 @@ export const command = defineCommand({
       reply = answer;
       return success(null);
     };
-    await using client = createClient(link, { use: [keepReply] });
-    const params = await declaredParams(client, method, words, { ...options, signal });
+    const clientOptions = { use: [keepReply] };
+    await using plain = createClient(link, clientOptions);
+    const written = { link, clientOptions, method, words };
+    const { params, client, shown } = await declaredCall(plain, written, { ...options, signal });
     let count = 0;
     try {
       const both = AbortSignal.any(late === undefined ? [signal] : [signal, late]);
       for await (const item of client.stream(method, params, { signal: both })) {
         count++;
         // A slow reader slows the producer down.
-        if (!process.stdout.write(`${jsonLine(item)}\n`)) {
+        if (!process.stdout.write(`${jsonLine(shown(item))}\n`)) {
           await once(process.stdout, "drain", { signal: both });
         }
       }

@@ -4,7 +4,7 @@ import type { McpClient } from "callwire/mcp/client";
 import { takesText } from "../declared-types.ts";
 import { Failure } from "../failure.ts";
 import { ProgressLine } from "../live-line.ts";
-import { hasJsonValues, type IsText, paramsFrom } from "../params.ts";
+import { hasJsonValues, paramsFrom, type ReadWord } from "../params.ts";
 import { jsonLine, type Terminal } from "../terminal.ts";
 import { contentLines, listLines, promptArguments, toolArguments } from "./view.ts";
 
@@ -73,8 +73,9 @@ export const requests: Readonly<Record<string, McpRequest>> = {
     names: async (client) => (await client.tools().all()).map(({ name }) => name),
     async ask(client, name, words, signal) {
       const tool = hasJsonValues(words) ? await toolNamed(client, name, signal) : undefined;
-      const isText: IsText = (path, word) => takesText(tool?.inputSchema, path, word);
-      const args = named(await paramsFrom(words, isText));
+      const read: ReadWord = (path, word) =>
+        takesText(tool?.inputSchema, path, word) ? word : undefined;
+      const args = named(await paramsFrom(words, read));
       const progress = new ProgressLine();
       try {
         const value = await client.callTool(name, args, {
@@ -107,8 +108,8 @@ export const requests: Readonly<Record<string, McpRequest>> = {
     takesParams: true,
     names: async (client) => (await client.prompts().all()).map(({ name }) => name),
     async ask(client, name, words) {
-      const isText: IsText = (path) => path.length === 1;
-      const args = Object.entries(named(await paramsFrom(words, isText)));
+      const read: ReadWord = (path, word) => (path.length === 1 ? word : undefined);
+      const args = Object.entries(named(await paramsFrom(words, read)));
       const texts = args.map(([key, value]) => [
         key,
         typeof value === "string" ? value : jsonLine(value),

@@ -1,5 +1,5 @@
 import { type Client, ErrorCode, isRpcError, printable } from "callwire";
-import type { JsonSchema, OpenrpcMethod } from "callwire/openrpc";
+import type { DescribedError, JsonSchema, OpenrpcMethod } from "callwire/openrpc";
 import { errorText } from "../call-failure.ts";
 import { Failure, oneLine } from "../failure.ts";
 import { ProgressLine } from "../live-line.ts";
@@ -174,12 +174,19 @@ function callOf(what: string, text: string): ReturnType<typeof requestLine> {
 export function describeMethod(method: OpenrpcMethod): string[] {
   const { name, summary, description, params, result } = method;
   const item = method["x-stream"]?.item;
+  const upload = method["x-upload"]?.item;
   const outcome = item === undefined ? ["result", result?.schema] : ["item", item];
+  const errors: readonly Partial<DescribedError>[] = method["x-errors"] ?? method.errors ?? [];
   const rows = [
     ...params.map(
       (param) => [`${param.name}${param.required ? "" : "?"}`, schemaText(param.schema)] as const,
     ),
+    ...(upload === undefined ? [] : [["upload", schemaText(upload)] as const]),
     [`→ ${outcome[0]}`, schemaText((outcome[1] ?? {}) as JsonSchema)] as const,
+    ...errors.map(
+      ({ code, name = "", message = "" }) =>
+        [`→ ${code}`, printable(`${name} ${message}`.trim())] as const,
+    ),
   ];
   const sentences = [summary, description].filter((text) => text !== undefined);
   return [

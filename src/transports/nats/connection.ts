@@ -45,7 +45,7 @@ export class ConnectionState {
     return state;
   }
 
-  /** Waits for nats-server, but not beyond the loss of the connection: NATS's client would wait for ever. */
+  /** Waits for nats-server, but not beyond the loss of the connection: NATS's client would wait forever. */
   orGone(waiting: Promise<unknown>): Promise<void> {
     return new Promise((resolve) => {
       const done = (): void => {

@@ -102,21 +102,21 @@ export class IncomingCalls {
     origin.calls = new LinkedList();
     call.origin = origin;
     caller.hold();
-    const answer = this.#service.answerer.answerPayload(payload, text, origin);
-    if (!(answer instanceof Promise)) {
-      this.#remove(call);
-      if (answer !== undefined) this.reply(reply, answer);
-      if (origin.lastError === serverBusy) this.#mailbox.liveness.challenge(caller);
-      done?.(origin.lastError);
-      return;
-    }
-    this.#add(call);
-    void answer.then((written) => {
+    const answered = (written: string | undefined): void => {
       this.#running--;
       this.#remove(call);
       if (written !== undefined) this.reply(reply, written, call.items);
       done?.(origin.lastError);
-    });
+    };
+    const answer = this.#service.answerer.answerPayload(payload, text, origin, { answered });
+    if (answer instanceof Promise) {
+      this.#add(call);
+      return;
+    }
+    this.#remove(call);
+    if (answer !== undefined) this.reply(reply, answer);
+    if (origin.lastError === serverBusy) this.#mailbox.liveness.challenge(caller);
+    done?.(origin.lastError);
   }
 
   /** Answers a payload that was sent to the mailbox itself. The address of a worker is public, so it refuses calls there. */
@@ -179,7 +179,7 @@ export class IncomingCalls {
     }
     this.#restoreCredit(parsed, call);
     this.#checkUpload(parsed, call);
-    // The answer looks like a probe: sent to another call, it could go back and forth for ever.
+    // The answer looks like a probe: sent to another call, it could go back and forth forever.
     if (reply === call.reply || isFromAnotherAccount(reply)) liveness.sendHeld(reply, call);
   }
 

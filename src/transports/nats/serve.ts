@@ -32,10 +32,10 @@ export interface ServeNatsOptions {
    * make the worker publish to any subject there. @default none more
    */
   readonly inboxPrefixes?: readonly string[];
-  /** How often callers of long calls and streams are probed. With `Infinity`, a stream for a caller that is gone can run for ever. @default 5000 */
+  /** How often callers of long calls and streams are probed. With `Infinity`, a stream for a caller that is gone can run forever. @default 5000 */
   readonly aliveMs?: number;
   /**
-   * How long a stream runs without a sign of a caller in another account, which NATS does not report as gone; `Infinity` for ever. Links
+   * How long a stream runs without a sign of a caller in another account, which NATS does not report as gone; `Infinity` means no limit. Links
    * give a sign every `aliveMs`; allow more time for other callers if their streams take longer. @default 60000
    */
   readonly callerSilenceMs?: number;

@@ -50,6 +50,7 @@ async function bytesOf(value: Blob | Uint8Array): Promise<Uint8Array> {
 /** Files, byte arrays and streams of bytes. */
 export function testBytes(wire: Wire): void {
   const { beside = false, duplex = true, hops = 1, shared = true, measured = true } = wire;
+  const { streams = "credit" } = wire;
   // Inside a message, bytes take a third more than they are long.
   const length = beside ? 3_000_000 : 300_000;
   const most = hops * (2 * socketBytes + 10 * 1024 * 1024);
@@ -100,6 +101,22 @@ export function testBytes(wire: Wire): void {
       const poured = await client.api.pour({ key: "dry", length: 0 });
       expect((await poured.getReader().read()).done).toBe(true);
     });
+
+    if (streams !== "none") {
+      test("of files and streams arrive in the items of a stream", async () => {
+        const client = await rich(await Session.start(wire));
+        const bytes = noise(5000);
+        const { stream } = new Spring(5000);
+        const values = [{ photo: new File([bytes], "sea.jpg", { type: "image/jpeg" }) }, stream];
+        const items: unknown[] = [];
+        for await (const item of client.stream("items_of", { values })) items.push(item);
+        const [{ photo }, copy] = items as [{ photo: File }, ReadableStream];
+        expect([photo.name, photo.type]).toEqual(["sea.jpg", "image/jpeg"]);
+        expect(sha256(await bytesOf(photo))).toBe(sha256(bytes));
+        const copied = new Uint8Array(await new Response(copy).arrayBuffer());
+        expect(copied).toEqual(new Uint8Array(5000).fill(3));
+      });
+    }
 
     if (duplex) {
       test("reach a client that the server calls", async () => {

@@ -211,6 +211,18 @@ export function testUploads(wire: Wire): void {
       deepStrictEqual(heard, items);
     });
 
+    test("items may have files in them", async () => {
+      const session = await Session.start(wire);
+      const { link } = await session.connect();
+      const client = createClient(link, { values: "rich" });
+      const upload = [{ photo: new File(["sea"], "sea.jpg") }];
+      const texts: string[] = [];
+      for await (const item of client.stream<{ photo: File }>("parrot", undefined, { upload })) {
+        texts.push(`${item.photo.name}: ${await item.photo.text()}`);
+      }
+      expect(texts).toEqual(["sea.jpg: sea"]);
+    });
+
     test("a client that is gone ends the handler's loop", async () => {
       const session = await Session.start(wire);
       if (wire.shared === false) return;

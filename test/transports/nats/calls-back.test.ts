@@ -80,7 +80,7 @@ describeWith(["nats-server"], "calls back over NATS", () => {
     await cancelled.promise;
   });
 
-  test("do not make a call that goes on look lost", async () => {
+  test("do not make a call that continues look lost", async () => {
     const answered = deferred();
     const gate = deferred();
     const { client, passTime } = await joined({

@@ -144,7 +144,7 @@ describeWith(["nats-server"], "streams over NATS", () => {
     });
   });
 
-  test("end where their worker was away when they were given up", async () => {
+  test("end where their worker was away when they were cancelled", async () => {
     const engine = await Engine.start();
     const ended = deferred();
     const served = await serveBehindProxy(engine, async function* () {
@@ -243,7 +243,7 @@ describeWith(["nats-server"], "streams over NATS", () => {
     },
   );
 
-  test("go on where credit was lost on its way", async () => {
+  test("continue where credit was lost on its way", async () => {
     const engine = await Engine.start();
     let made = 0;
     const served = await serveBehindProxy(engine, async function* () {

@@ -23,7 +23,7 @@ async function publish(port: number, subject: string, body: string, reply = ""):
 }
 
 describeWith(["nats-server"], "headers that cannot be read", () => {
-  test("are refused by a worker, which goes on answering", async () => {
+  test("are refused by a worker, which continues answering", async () => {
     const engine = await Engine.start();
     let runs = 0;
     const { connection } = await engine.serve({

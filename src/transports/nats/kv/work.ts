@@ -28,7 +28,7 @@ const mostAtOnce = 64;
 
 /**
  * Stores long-running work in a bucket of NATS, so that it survives its process, and every process of a fleet can answer
- * for it. Give the bucket a `ttl` of at least `ttlMs`, so that NATS removes what nobody asks for again. Services that are
+ * for it. Give the bucket a `ttl` of at least `ttlMs`, so that NATS removes what is never read again. Services that are
  * not one fleet need buckets of their own. A listing reads all records of its owner.
  * @example
  * ```ts
