@@ -67,6 +67,12 @@ export function mutate(file, source, first = 0) {
   /** Their fields have to be set. @type {Set<Node>} */
   const constructors = new Set();
 
+  /** Whether a field is undefined without this statement too. @param {Node} node @param {Node} parent */
+  function isNoValue({ expression: { type, right } }, parent) {
+    const isInConstructor = [...constructors].some(({ body }) => body === parent);
+    return isInConstructor && type === "AssignmentExpression" && right.name === "undefined";
+  }
+
   /** @param {Node} node @param {string} to @param {string} [from] */
   function switchFor(node, to, from = source.slice(node.start, node.end)) {
     const line = source.slice(0, node.start).split("\n").length;
@@ -90,7 +96,9 @@ export function mutate(file, source, first = 0) {
     const isLoop = key === "body" && /^(While|DoWhile|For)/.test(parent.type);
     if (isLoop && node.type !== "BlockStatement") return `{looped$();${switched(node, node, "")}}`;
     if (isLoop) return `{looped$();${inside(node).slice(1)}`;
-    if (node.type === "ExpressionStatement") return statement(node);
+    if (node.type === "ExpressionStatement") {
+      return isNoValue(node, parent) ? inside(node) : statement(node);
+    }
     if (parent.type === "MethodDefinition" && parent.kind === "constructor") {
       constructors.add(node);
     }

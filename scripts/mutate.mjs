@@ -46,9 +46,9 @@ const wantedShare = 0.9;
 /** Tests that run the sources in their own process, those that catch the most first. */
 const usualTests = [
   "test/framing",
-  "test/protocol",
   "test/conformance",
   "test/server",
+  "test/protocol",
   "test/client",
   "test/connection",
   "test/security",
@@ -59,7 +59,9 @@ const usualTests = [
   "test/transports/tcp",
   "test/transports/ws",
   "test/transports/http",
+  "test/transports/worker",
   "test/observability",
+  "test/testing",
   "test/gateway",
 ];
 

@@ -130,12 +130,15 @@ export default class MutationRunner extends TestRunner {
   #reachedBy = new Map();
   /** Reached by hooks, so that every test may notice. @type {Set<number>} */
   #reachedByAll = new Set();
+  /** Reached while the file was loaded, as by suites that make what their tests use. @type {Set<number>} */
+  #reachedAtStart = new Set();
 
   /** @param {File[]} _files */
   onCollected(_files) {
     this.#reachedBy.clear();
     this.#reachedByAll.clear();
-    for (const id of takeReached()) atLoad.add(id);
+    this.#reachedAtStart = new Set(takeReached());
+    for (const id of this.#reachedAtStart) atLoad.add(id);
   }
 
   /** @override @param {Task} task */
@@ -176,7 +179,8 @@ export default class MutationRunner extends TestRunner {
 
     const reachedHere = new Set([...this.#reachedBy.keys(), ...this.#reachedByAll]);
     for (const id of [...reachedHere].filter(isOpen).sort((a, b) => a - b)) {
-      const names = this.#reachedByAll.has(id) ? undefined : this.#reachedBy.get(id);
+      const isForAll = this.#reachedByAll.has(id) || this.#reachedAtStart.has(id);
+      const names = isForAll ? undefined : this.#reachedBy.get(id);
       await this.#try(id, file, selections(usable, names), false);
     }
     // What ran when its module was loaded has to be loaded again, if this file runs or imports the module.

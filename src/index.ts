@@ -33,7 +33,6 @@ export {
 export type { CredentialSource, Credentials } from "./protocol/credentials.ts";
 export { defaultDrainMs } from "./protocol/defaults.ts";
 export { type DirectCaller, directLink } from "./protocol/direct-link.ts";
-export type { EndedSession } from "./protocol/ended-session.ts";
 export {
   cutShort,
   ErrorCode,
@@ -73,6 +72,7 @@ export type { OverloadOptions } from "./protocol/overload.ts";
 export type { Version } from "./protocol/parse.ts";
 export { printable, printableLines } from "./protocol/printable.ts";
 export type { Service } from "./protocol/service.ts";
+export type { EndedSession } from "./protocol/session-reports.ts";
 export type { Schema } from "./protocol/standard-schema.ts";
 export type { Tap } from "./protocol/tap.ts";
 export type { AnyValueType, ValueType } from "./protocol/value-types.ts";

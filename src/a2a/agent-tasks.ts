@@ -3,12 +3,14 @@ import type { Context } from "../protocol/context.ts";
 import type { RpcError } from "../protocol/errors.ts";
 import { isoTime } from "../protocol/iso-time.ts";
 import type { Log } from "../protocol/log.ts";
-import type { Amendment } from "../work/live-work.ts";
+import { andThen, type MaybePromise } from "../protocol/message.ts";
+import type { Amendment, WorkChange } from "../work/live-work.ts";
 import type { WorkPage, WorkQuery, WorkStore } from "../work/work-store.ts";
 import { WorkTable } from "../work/work-table.ts";
 import { agentMessage, statusEvent } from "./agent-update.ts";
 import { a2aError, invalidField, taskNotFound } from "./errors.ts";
-import type { AgentTask, Execute } from "./executor.ts";
+import type { Execute } from "./executor.ts";
+import { HandedTask } from "./handed-task.ts";
 import {
   isTerminal,
   type Message,
@@ -21,8 +23,9 @@ import {
 import type { PushSender } from "./push-sender.ts";
 import { Subscription } from "./subscription.ts";
 import {
+  bytesOf,
+  changeBy,
   firstRecord,
-  recordAfter,
   type TaskBody,
   type TaskRecord,
   withPush,
@@ -56,47 +59,50 @@ export class AgentTasks implements RunHost {
       clock,
       log,
       maxRunning,
-      published: (record, event) => this.#push(record, event),
+      published: (record, events) => this.#push(record, events),
       abandoned: (record) => this.#failed(record),
     });
   }
 
   /** Runs the agent on a message. */
-  async start(params: SendParams, call: Context, push: PushConfig | undefined): Promise<TaskRun> {
-    const run = await this.#prepare(params, call, push);
-    this.#drive(run, params, call);
-    return run;
+  start(params: SendParams, call: Context, push: PushConfig | undefined): MaybePromise<TaskRun> {
+    return andThen(this.#prepare(params, call, push), (run) => {
+      this.#drive(run, params, call);
+      return run;
+    });
   }
 
   /** The same, with all events from the first. */
-  async startStream(
+  startStream(
     params: SendParams,
     call: Context,
     push: PushConfig | undefined,
-  ): Promise<Subscription> {
-    const run = await this.#prepare(params, call, push);
-    const subscription = new Subscription(this.#table, run.id, false);
-    this.#drive(run, params, call);
-    run.outcome.then(
-      (result) => {
-        if (!("message" in result)) return;
-        subscription.push(result);
-        subscription.end();
-      },
-      // If the agent fails before there is a task, no event reports its error.
-      (error: unknown) => subscription.fail(error),
-    );
-    return subscription;
+  ): MaybePromise<Subscription> {
+    return andThen(this.#prepare(params, call, push), (run) => {
+      const subscription = new Subscription(this.#table, run.id, false);
+      this.#drive(run, params, call);
+      run.outcome.then(
+        (result) => {
+          if (!("message" in result)) return;
+          subscription.push([result]);
+          subscription.end();
+        },
+        // If the agent fails before there is a task, no event reports its error.
+        (error: unknown) => subscription.fail(error),
+      );
+      return subscription;
+    });
   }
 
   /** Throws if there is no such task, or it belongs to another caller. */
-  async find(id: string, owner: string): Promise<TaskRecord> {
-    const record = await this.#table.find(id, owner);
-    if (record === undefined) throw taskNotFound(id);
-    return record;
+  find(id: string, owner: string): MaybePromise<TaskRecord> {
+    return andThen(this.#table.find(id, owner), (record) => {
+      if (record === undefined) throw taskNotFound(id);
+      return record;
+    });
   }
 
-  async list(query: WorkQuery): Promise<WorkPage<TaskBody>> {
+  list(query: WorkQuery): MaybePromise<WorkPage<TaskBody>> {
     return this.#table.list(query);
   }
 
@@ -119,8 +125,7 @@ export class AgentTasks implements RunHost {
     const { body } = await this.change(id, owner, (record) => {
       if (record.phase === "over") throw notCancelable(id);
       const now = this.clock.now();
-      const event = statusEvent(record.body.task, "TASK_STATE_CANCELED", now);
-      return { event, record: recordAfter(record, event, now) };
+      return changeBy(record, [statusEvent(record.body.task, "TASK_STATE_CANCELED", now)], now);
     });
     live?.abort();
     return body.task;
@@ -144,56 +149,40 @@ export class AgentTasks implements RunHost {
   }
 
   replied(message: Message, first: TaskRecord): void {
-    this.#push(first, { message });
+    this.#push(first, [{ message }]);
   }
 
-  #push({ body }: TaskRecord, event: StreamResponse): void {
-    for (const config of body.push) this.#settings.push?.send(config, event);
+  #push({ body }: TaskRecord, events: readonly StreamResponse[]): void {
+    for (const config of body.push)
+      for (const event of events) this.#settings.push?.send(config, event);
   }
 
-  #failed(record: TaskRecord): { readonly record: TaskRecord; readonly event: StreamResponse } {
+  #failed(record: TaskRecord): WorkChange<TaskBody, StreamResponse> {
     const { task } = record.body;
     const now = this.clock.now();
     const message = agentMessage("The process that worked on this task has stopped", task);
-    const event = statusEvent(task, "TASK_STATE_FAILED", now, message);
-    return { record: recordAfter(record, event, now), event };
+    return changeBy(record, [statusEvent(task, "TASK_STATE_FAILED", now, message)], now);
   }
 
-  async #prepare(
-    params: SendParams,
-    call: Context,
-    push: PushConfig | undefined,
-  ): Promise<TaskRun> {
+  #prepare(params: SendParams, call: Context, push: PushConfig | undefined): MaybePromise<TaskRun> {
     const owner = ownerOf(call, params.tenant);
     const { taskId } = params.message;
     const first =
       taskId === undefined
         ? this.#newRecord(params, owner)
-        : this.#continued(params.message, await this.find(taskId, owner));
+        : andThen(this.find(taskId, owner), (record) => this.#continued(params.message, record));
     const share = call.principal === undefined ? undefined : owner;
-    return new TaskRun(this, this.#table.admit(withConfig(first, push), share));
+    return andThen(
+      first,
+      (record) => new TaskRun(this, this.#table.admit(withConfig(record, push), share)),
+    );
   }
 
   #drive(run: TaskRun, params: SendParams, call: Context): void {
-    const { message, configuration, tenant, metadata = {} } = params;
-    const { task } = run.work.first.body;
-    const received = { ...message, contextId: task.contextId };
-    const handed: AgentTask = {
-      id: task.id,
-      contextId: task.contextId,
-      history: task.history ?? [],
-      artifacts: task.artifacts ?? [],
-      get signal() {
-        return run.work.signal;
-      },
-      principal: call.principal,
-      tenant,
-      extensions: declaredExtensions(call),
-      acceptedOutputModes: configuration?.acceptedOutputModes ?? [],
-      metadata,
-      log: call.log,
-    };
-    void run.drive(() => this.#settings.execute({ ...received, text: textOf(message) }, handed));
+    const { message } = params;
+    const { contextId } = run.work.first.body.task;
+    const received = { ...message, contextId, text: textOf(message) };
+    void run.drive(() => this.#settings.execute(received, new HandedTask(run.work, params, call)));
   }
 
   #newRecord({ message, metadata }: SendParams, owner: string): TaskRecord {
@@ -228,7 +217,7 @@ export class AgentTasks implements RunHost {
     const added = { ...message, contextId };
     const status = { state: "TASK_STATE_WORKING", timestamp: isoTime(now) } as const;
     const continued = { ...task, status, history: [...(task.history ?? []), added] };
-    return withTask(record, continued, added, now);
+    return withTask(record, continued, bytesOf(added), now);
   }
 }
 
@@ -238,20 +227,13 @@ function withConfig(record: TaskRecord, config: PushConfig | undefined): TaskRec
   return withPush(record, [...others, { ...config, taskId: record.id }]);
 }
 
+const everyone = JSON.stringify(["", null]);
+
 /** Tasks belong to the principal of their tenant; without authentication, to everyone who knows the id. */
 export function ownerOf(call: Context, tenant: string | undefined): string {
-  return JSON.stringify([tenant ?? "", call.principal?.id ?? null]);
-}
-
-/** The extensions that the client declared in `A2A-Extensions`. */
-export function declaredExtensions(call: Context): readonly string[] {
-  const header =
-    call.transport.headers["a2a-extensions"] ?? call.transport.headers["x-a2a-extensions"];
-  const text = Array.isArray(header) ? header.join(",") : String(header ?? "");
-  return text
-    .split(",")
-    .map((uri) => uri.trim())
-    .filter((uri) => uri !== "");
+  const { principal } = call;
+  if (tenant === undefined && principal === undefined) return everyone;
+  return JSON.stringify([tenant ?? "", principal?.id ?? null]);
 }
 
 function notCancelable(id: string): RpcError {

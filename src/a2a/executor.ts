@@ -25,7 +25,7 @@ export interface AgentTask {
   readonly tenant: string | undefined;
   /** URIs of the extensions that the client declared. */
   readonly extensions: readonly string[];
-  /** Media types that the client takes; empty if it takes any. */
+  /** Media types that the client accepts; empty if it accepts any. */
   readonly acceptedOutputModes: readonly string[];
   readonly metadata: Metadata;
   readonly log: Log;

@@ -1,5 +1,5 @@
 import type { Context } from "../protocol/context.ts";
-import { isThenable } from "../protocol/message.ts";
+import { isThenable, type MaybePromise } from "../protocol/message.ts";
 import { type Methods, method, stream } from "../server/method.ts";
 import { a2aError } from "./errors.ts";
 import * as legacy from "./legacy.ts";
@@ -11,15 +11,23 @@ const versions = new Set(["", "0.3", "1.0"]);
 
 /** Refuses versions that the agent does not support. Which supported version a client uses follows from the name of the method. */
 function checkVersion({ transport }: Context): void {
-  const version = String(transport.headers["a2a-version"] ?? "").trim();
+  const header = transport.headers["a2a-version"];
+  const version =
+    header === undefined ? versionInQuery(transport.http?.target) : `${header}`.trim();
   if (!versions.has(version) && !/^(1\.0|0\.3)\.\d+$/.test(version))
     throw a2aError("VersionNotSupported", "This agent speaks A2A 1.0 and 0.3", { version });
 }
 
-type Operation<P, R> = (params: P, call: Context) => R | Promise<R>;
+/** Clients that cannot set headers name the version in the query of the address. */
+function versionInQuery(target = ""): string {
+  const query = target.indexOf("?");
+  return query === -1 ? "" : (new URLSearchParams(target.slice(query)).get("A2A-Version") ?? "");
+}
+
+type Operation<P, R> = (params: P, call: Context) => MaybePromise<R>;
 
 function once<P>(read: (params: unknown) => P, run: Operation<P, unknown>) {
-  return method({}, async (params, call) => {
+  return method({}, (params, call) => {
     checkVersion(call);
     return run(read(params), call);
   });
@@ -34,9 +42,9 @@ function streamed<P>(read: (params: unknown) => P, run: Operation<P, AsyncIterab
 }
 
 /** The items of a stream that is not open yet; leaving it leaves the stream at once. */
-function opened(opening: Promise<AsyncIterable<unknown>>): AsyncIterable<unknown> {
+function opened(opening: PromiseLike<AsyncIterable<unknown>>): AsyncIterable<unknown> {
   const iterator = opening.then((items) => items[Symbol.asyncIterator]());
-  iterator.catch(() => {});
+  iterator.then(undefined, () => {});
   return {
     [Symbol.asyncIterator]: () => ({
       next: async () => (await iterator).next(),

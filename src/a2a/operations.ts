@@ -1,8 +1,10 @@
-import { settledOrTimeout } from "../protocol/clock.ts";
+import { LateError, withTimeout } from "../protocol/clock.ts";
 import type { Context } from "../protocol/context.ts";
-import { type AgentTasks, declaredExtensions, ownerOf } from "./agent-tasks.ts";
+import { andThen, isThenable, type MaybePromise } from "../protocol/message.ts";
+import { type AgentTasks, ownerOf } from "./agent-tasks.ts";
 import type { AgentCard } from "./card.ts";
 import { a2aError, invalidField } from "./errors.ts";
+import { declaredExtensions } from "./handed-task.ts";
 import type {
   ListTasksParams,
   ListTasksResult,
@@ -16,6 +18,7 @@ import type {
 import type { PushReference, TaskReference } from "./params-check.ts";
 import type { PushSender } from "./push-sender.ts";
 import { type TaskRecord, withPush } from "./task-record.ts";
+import type { TaskRun } from "./task-run.ts";
 
 export interface OperationSettings {
   readonly tasks: AgentTasks;
@@ -40,36 +43,23 @@ export class Operations {
 
   /** Answers with the task when it is done or waits for input, or as it is if the client does not want to wait. */
   async send(params: SendParams, call: Context): Promise<SendResult> {
-    const { tasks, blockMs } = this.#settings;
-    const push = await this.#accept(params, call);
+    const { tasks } = this.#settings;
     const { historyLength, returnImmediately = false } = params.configuration ?? {};
-    const run = await tasks.start(params, call, push);
-    const { work } = run;
-    if (returnImmediately) await run.begin();
-    else {
-      const settled = run.outcome.then(
-        () => {},
-        () => {},
-      );
-      await settledOrTimeout(tasks.clock, blockMs, settled);
-      if (!work.isOver) await run.begin();
-    }
-    const result: SendResult =
-      run.task !== undefined && !work.isOver ? { task: run.task } : await run.outcome;
+    const starting = andThen(this.#accept(params, call), (push) => tasks.start(params, call, push));
+    const run = isThenable(starting) ? await starting : starting;
+    const result = await (returnImmediately ? this.#unfinished(run) : this.#finished(run));
     return "task" in result ? { task: withHistory(result.task, historyLength) } : result;
   }
 
   /** All events of a message, from the task that it becomes to its end. */
-  async stream(params: SendParams, call: Context): Promise<AsyncIterable<StreamResponse>> {
+  stream(params: SendParams, call: Context): MaybePromise<AsyncIterable<StreamResponse>> {
     this.#needStreaming();
-    const push = await this.#accept(params, call);
-    return this.#settings.tasks.startStream(params, call, push);
+    return andThen(this.#accept(params, call), (push) =>
+      this.#settings.tasks.startStream(params, call, push),
+    );
   }
 
-  async subscribe(
-    { id, tenant }: TaskReference,
-    call: Context,
-  ): Promise<AsyncIterable<StreamResponse>> {
+  subscribe({ id, tenant }: TaskReference, call: Context): Promise<AsyncIterable<StreamResponse>> {
     this.#needStreaming();
     return this.#settings.tasks.subscribe(id, ownerOf(call, tenant));
   }
@@ -172,12 +162,30 @@ export class Operations {
     return card;
   }
 
+  /** The answer, or the task as it is if that takes too long. */
+  async #finished(run: TaskRun): Promise<SendResult> {
+    const { tasks, blockMs } = this.#settings;
+    try {
+      return await withTimeout(tasks.clock, blockMs, run.outcome, "the task goes on");
+    } catch (error) {
+      if (error instanceof LateError) return this.#unfinished(run);
+      throw error;
+    }
+  }
+
+  /** The task as it is, for a client that waits no longer. */
+  async #unfinished(run: TaskRun): Promise<SendResult> {
+    // Nothing waits for the outcome any more.
+    run.outcome.catch(() => {});
+    if (!run.work.isOver) await run.begin();
+    return run.task !== undefined && !run.work.isOver ? { task: run.task } : run.outcome;
+  }
+
   /** Refuses a message that the agent cannot take, and gives its webhook, if it names one. */
-  async #accept(params: SendParams, call: Context): Promise<PushConfig | undefined> {
+  #accept(params: SendParams, call: Context): MaybePromise<PushConfig | undefined> {
     const { card } = this.#settings;
-    const declared = declaredExtensions(call);
     for (const { uri, required = false } of card.capabilities.extensions ?? []) {
-      if (required && !declared.includes(uri))
+      if (required && !declaredExtensions(call).includes(uri))
         throw a2aError("ExtensionSupportRequired", "The client must declare an extension", { uri });
     }
     for (const part of params.message.parts) checkMediaType(part, card);

@@ -1,8 +1,24 @@
 import { invalidField } from "./errors.ts";
 import type { ListTasksParams, Message, Part, PushConfig, SendParams, TaskState } from "./model.ts";
 
-/** Throws an error that names the field if the value is not what A2A requires. Unknown members are ignored. */
-type Check = (value: unknown, field: string) => void;
+/** What is wrong with a value, or with one at a path inside it. */
+interface Fault {
+  readonly path: string;
+  readonly description: string;
+}
+
+/** Whether a value is what A2A requires. Unknown members are ignored. */
+type Check = (value: unknown) => Fault | undefined;
+
+function fault(description: string, path = ""): Fault {
+  return { path, description };
+}
+
+/** The fault of a member, as one of the object or array that has it. */
+function within(path: string, inner: Fault): Fault {
+  const separator = inner.path === "" || inner.path.startsWith("[") ? "" : ".";
+  return fault(inner.description, `${path}${separator}${inner.path}`);
+}
 
 const contents = ["text", "raw", "url", "data"] as const;
 
@@ -17,44 +33,42 @@ const states: readonly TaskState[] = [
   "TASK_STATE_AUTH_REQUIRED",
 ];
 
-const text: Check = (value, field) => {
-  if (typeof value !== "string") throw invalidField(field, "must be a string");
-};
+const text: Check = (value) => (typeof value === "string" ? undefined : fault("must be a string"));
 
-const name: Check = (value, field) => {
-  if (typeof value !== "string" || value === "") throw invalidField(field, "must not be empty");
-};
+const name: Check = (value) =>
+  typeof value === "string" && value !== "" ? undefined : fault("must not be empty");
 
-const flag: Check = (value, field) => {
-  if (typeof value !== "boolean") throw invalidField(field, "must be true or false");
-};
+const flag: Check = (value) =>
+  typeof value === "boolean" ? undefined : fault("must be true or false");
 
-const anything: Check = () => {};
+const anything: Check = () => undefined;
 
-const record: Check = (value, field) => {
-  if (typeof value !== "object" || value === null || Array.isArray(value))
-    throw invalidField(field, "must be an object");
-};
+const record: Check = (value) =>
+  typeof value === "object" && value !== null && !Array.isArray(value)
+    ? undefined
+    : fault("must be an object");
 
 function oneOf(allowed: readonly string[]): Check {
-  return (value, field) => {
-    if (!allowed.includes(value as string))
-      throw invalidField(field, `must be one of ${allowed.join(", ")}`);
-  };
+  return (value) =>
+    allowed.includes(value as string) ? undefined : fault(`must be one of ${allowed.join(", ")}`);
 }
 
 function integer(least: number, most = Number.MAX_SAFE_INTEGER): Check {
-  return (value, field) => {
-    if (!Number.isInteger(value) || (value as number) < least || (value as number) > most)
-      throw invalidField(field, `must be an integer from ${least} to ${most}`);
-  };
+  return (value) =>
+    Number.isInteger(value) && (value as number) >= least && (value as number) <= most
+      ? undefined
+      : fault(`must be an integer from ${least} to ${most}`);
 }
 
 function list(check: Check, least = 0): Check {
-  return (value, field) => {
-    if (!Array.isArray(value)) throw invalidField(field, "must be an array");
-    if (value.length < least) throw invalidField(field, `must have at least ${least} entry`);
-    for (const [i, entry] of value.entries()) check(entry, `${field}[${i}]`);
+  return (value) => {
+    if (!Array.isArray(value)) return fault("must be an array");
+    if (value.length < least) return fault(`must have at least ${least} entry`);
+    for (let i = 0; i < value.length; i++) {
+      const found = check(value[i]);
+      if (found !== undefined) return within(`[${i}]`, found);
+    }
+    return undefined;
   };
 }
 
@@ -63,21 +77,22 @@ function shape(
   required: Readonly<Record<string, Check>>,
   optional: Readonly<Record<string, Check>> = {},
 ): Check {
-  const needed = Object.entries(required);
-  const allowed = Object.entries(optional);
-  return (value, field) => {
-    record(value, field || "params");
-    const members = value as Readonly<Record<string, unknown>>;
-    const path = (member: string): string => (field === "" ? member : `${field}.${member}`);
-    for (const [member, check] of needed) {
-      const given = Object.hasOwn(members, member) ? members[member] : undefined;
-      if (given === undefined || given === null) throw invalidField(path(member), "is required");
-      check(given, path(member));
+  const members = [
+    ...Object.entries(required).map(([member, check]) => ({ member, check, isRequired: true })),
+    ...Object.entries(optional).map(([member, check]) => ({ member, check, isRequired: false })),
+  ];
+  return (value) => {
+    const wrong = record(value);
+    if (wrong !== undefined) return wrong;
+    const given = value as Readonly<Record<string, unknown>>;
+    for (const { member, check, isRequired } of members) {
+      const inner = Object.hasOwn(given, member) ? given[member] : undefined;
+      const isAbsent = inner === undefined || inner === null;
+      if (isAbsent && isRequired) return fault("is required", member);
+      const found = isAbsent ? undefined : check(inner);
+      if (found !== undefined) return within(member, found);
     }
-    for (const [member, check] of allowed) {
-      const given = Object.hasOwn(members, member) ? members[member] : undefined;
-      if (given !== undefined && given !== null) check(given, path(member));
-    }
+    return undefined;
   };
 }
 
@@ -86,11 +101,12 @@ const partShape = shape(
   { text, raw: text, url: text, data: anything, mediaType: text, filename: text, metadata: record },
 );
 
-const part: Check = (value, field) => {
-  partShape(value, field);
-  const given = contents.filter((member) => (value as Part)[member] !== undefined);
-  if (given.length !== 1)
-    throw invalidField(field, "must have exactly one of text, raw, url and data");
+const part: Check = (value) => {
+  const found = partShape(value);
+  if (found !== undefined) return found;
+  let given = 0;
+  for (const member of contents) if ((value as Part)[member] !== undefined) given++;
+  return given === 1 ? undefined : fault("must have exactly one of text, raw, url and data");
 };
 
 const message = shape(
@@ -142,10 +158,10 @@ const listing = shape(
     pageSize: integer(1, 100),
     pageToken: text,
     historyLength: integer(0),
-    statusTimestampAfter: (value, field) => {
-      if (typeof value !== "string" || Number.isNaN(Date.parse(value)))
-        throw invalidField(field, "must be a timestamp in ISO 8601");
-    },
+    statusTimestampAfter: (value) =>
+      typeof value === "string" && !Number.isNaN(Date.parse(value))
+        ? undefined
+        : fault("must be a timestamp in ISO 8601"),
     includeArtifacts: flag,
   },
 );
@@ -164,9 +180,11 @@ export interface PushReference {
   readonly tenant?: string;
 }
 
+/** Throws an error that names the field if params are not what A2A requires. */
 function checked<T>(check: Check): (params: unknown) => T {
   return (params) => {
-    check(params ?? {}, "");
+    const found = check(params ?? {});
+    if (found !== undefined) throw invalidField(found.path || "params", found.description);
     return (params ?? {}) as T;
   };
 }
@@ -187,5 +205,8 @@ export const tenantOnly = checked<{ readonly tenant?: string }>(shape({}, { tena
 
 /** Checks a message that the agent itself made, so that a mistake in it does not reach clients. */
 export function checkMessage(value: Message): void {
-  message(value, "message");
+  const found = message(value);
+  if (found === undefined) return;
+  const field = within("message", found);
+  throw new TypeError(`the agent made an invalid message: ${field.path} ${field.description}`);
 }

@@ -14,7 +14,7 @@ export interface Webhooks {
   ): Promise<number>;
 }
 
-/** How often an event is sent until the receiver takes it, and how long each attempt may take. */
+/** How often an event is sent until the receiver accepts it, and how long each attempt may take. */
 const maxAttempts = 4;
 const timeoutMs = 10_000;
 /** The wait before the second attempt; it doubles. */

@@ -13,7 +13,7 @@ export class Subscription implements AsyncIterableIterator<StreamResponse> {
   /** The task after the events so far. */
   #last: TaskRecord | undefined;
   /** Changes that came before the task itself was read. */
-  #early: (readonly [record: TaskRecord, event: StreamResponse | undefined])[] | undefined;
+  #early: (readonly [TaskRecord, readonly StreamResponse[] | undefined])[] | undefined;
   #wake: (() => void) | undefined;
   #isOver = false;
   /** Thrown after the events that wait. */
@@ -23,10 +23,10 @@ export class Subscription implements AsyncIterableIterator<StreamResponse> {
   /** `early` says that it begins with the task, which is still to be read. */
   constructor(tasks: WorkTable<TaskBody, StreamResponse>, id: string, early: boolean) {
     if (early) this.#early = [];
-    this.#leave = tasks.follow(id, undefined, (record, event) => {
+    this.#leave = tasks.follow(id, undefined, (record, events) => {
       if (record === undefined) this.end();
-      else if (this.#early === undefined) this.#take(record, event);
-      else this.#early.push([record, event]);
+      else if (this.#early === undefined) this.#take(record, events);
+      else this.#early.push([record, events]);
     });
   }
 
@@ -39,12 +39,12 @@ export class Subscription implements AsyncIterableIterator<StreamResponse> {
     const early = this.#early ?? [];
     this.#early = undefined;
     this.#last = record;
-    this.push({ task: record.body.task });
-    for (const [later, event] of early) this.#take(later, event);
+    this.push([{ task: record.body.task }]);
+    for (const [later, events] of early) this.#take(later, events);
     return this;
   }
 
-  push(...events: readonly StreamResponse[]): void {
+  push(events: readonly StreamResponse[]): void {
     if (this.#isOver) return;
     this.#waiting.push(...events);
     if (this.#waiting.length > maxWaiting) {
@@ -67,16 +67,14 @@ export class Subscription implements AsyncIterableIterator<StreamResponse> {
     this.end();
   }
 
-  async next(): Promise<IteratorResult<StreamResponse>> {
-    for (;;) {
-      const next = this.#waiting.shift();
-      if (next !== undefined) return { done: false, value: next };
-      if (this.#failure !== undefined) throw this.#failure.error;
-      if (this.#isOver) return { done: true, value: undefined };
-      await new Promise<void>((resolve) => {
-        this.#wake = resolve;
-      });
-    }
+  next(): Promise<IteratorResult<StreamResponse>> {
+    const next = this.#waiting.shift();
+    if (next !== undefined) return Promise.resolve({ done: false, value: next });
+    if (this.#failure !== undefined) return Promise.reject(this.#failure.error);
+    if (this.#isOver) return Promise.resolve({ done: true, value: undefined });
+    return new Promise<void>((resolve) => {
+      this.#wake = resolve;
+    }).then(() => this.next());
   }
 
   async return(): Promise<IteratorResult<StreamResponse>> {
@@ -85,15 +83,17 @@ export class Subscription implements AsyncIterableIterator<StreamResponse> {
     return { done: true, value: undefined };
   }
 
-  /** Adds what has happened, with the event or as the difference; ends when the agent stops working. */
-  #take(record: TaskRecord, event: StreamResponse | undefined): void {
+  /** Adds what has happened, by its events or as the difference; ends when the agent stops working. */
+  #take(record: TaskRecord, known: readonly StreamResponse[] | undefined): void {
     const last = this.#last;
     if (last !== undefined && record.version <= last.version) return;
     this.#last = record;
-    const { task } = record.body;
-    const missed = last === undefined ? [{ task }] : changesBetween(last.body.task, task);
-    const events = event === undefined ? missed : [event];
-    this.push(...events);
+    const events = known ?? missedEvents(last, record);
+    this.push(events);
     if (events.length > 0 && record.phase !== "active") this.end();
   }
+}
+
+function missedEvents(last: TaskRecord | undefined, { body }: TaskRecord): StreamResponse[] {
+  return last === undefined ? [{ task: body.task }] : changesBetween(last.body.task, body.task);
 }

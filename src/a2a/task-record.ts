@@ -1,4 +1,5 @@
 import { heapBytes } from "../protocol/memory-bounds.ts";
+import type { WorkChange } from "../work/live-work.ts";
 import type { WorkPhase, WorkRecord } from "../work/work-store.ts";
 import {
   isInterrupted,
@@ -18,8 +19,8 @@ export interface TaskBody {
 
 export type TaskRecord = WorkRecord<TaskBody>;
 
-/** At most how much memory a value takes. */
-function bytesOf(value: object): number {
+/** At most how much memory a value takes; throws if it cannot be JSON. */
+export function bytesOf(value: object): number {
   return heapBytes(JSON.stringify(value));
 }
 
@@ -38,13 +39,8 @@ export function firstRecord(task: Task, owner: string, now: number): TaskRecord 
   };
 }
 
-/** The record after its task has changed; `more` is what it has in addition to before. */
-export function withTask(
-  before: TaskRecord,
-  task: Task,
-  more: object | undefined,
-  now: number,
-): TaskRecord {
+/** The record after its task has changed; `bytes` is the memory that this adds. */
+export function withTask(before: TaskRecord, task: Task, bytes: number, now: number): TaskRecord {
   const { id, owner, group, leaseUntil, ttlMs, body } = before;
   const isSame = task.status === body.task.status;
   const { state } = task.status;
@@ -58,16 +54,26 @@ export function withTask(
     phase: phaseOf(state),
     version: before.version + 1,
     changedAt: isSame ? before.changedAt : now,
-    bytes: more === undefined ? before.bytes : before.bytes + bytesOf(more),
+    bytes: before.bytes + bytes,
     body: { task, push: body.push },
   };
 }
 
-/** The record after an event. */
-export function recordAfter(before: TaskRecord, event: StreamResponse, now: number): TaskRecord {
-  // A status replaces the one before; its message goes into the history too.
-  const more = "statusUpdate" in event ? event.statusUpdate.status.message : event;
-  return withTask(before, changed(before.body.task, event), more, now);
+/** A change by these events, the first of which is made from the task before. */
+export function changeBy(
+  before: TaskRecord,
+  events: readonly StreamResponse[],
+  now: number,
+): WorkChange<TaskBody, StreamResponse> {
+  let { task } = before.body;
+  let bytes = 0;
+  for (const event of events) {
+    task = changed(task, event);
+    // A status replaces the one before; its message goes into the history too.
+    const more = "statusUpdate" in event ? event.statusUpdate.status.message : event;
+    if (more !== undefined) bytes += bytesOf(more);
+  }
+  return { record: withTask(before, task, bytes, now), events };
 }
 
 /** The record with other webhooks. */

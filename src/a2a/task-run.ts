@@ -1,7 +1,7 @@
 import type { Clock } from "../protocol/clock.ts";
 import { RemoteError, RpcError } from "../protocol/errors.ts";
 import type { Log } from "../protocol/log.ts";
-import type { MaybePromise } from "../protocol/message.ts";
+import { isThenable, type MaybePromise } from "../protocol/message.ts";
 import type { LiveWork } from "../work/live-work.ts";
 import {
   type AgentUpdate,
@@ -13,7 +13,8 @@ import {
 } from "./agent-update.ts";
 import type { AgentUpdates } from "./executor.ts";
 import type { Message, SendResult, StreamResponse, Task } from "./model.ts";
-import { recordAfter, type TaskBody, type TaskRecord } from "./task-record.ts";
+import { changed } from "./task-change.ts";
+import { changeBy, type TaskBody, type TaskRecord } from "./task-record.ts";
 
 /** What a run needs of its agent. */
 export interface RunHost {
@@ -41,9 +42,7 @@ export class TaskRun {
       this.#answer = resolve;
       this.#refuse = reject;
     });
-    // Nothing waits for it if the client only streams.
-    this.outcome.catch(() => {});
-    work.observer = { ended: () => this.#ended() };
+    work.observer = this;
   }
 
   get id(): string {
@@ -71,14 +70,22 @@ export class TaskRun {
   }
 
   /** Makes the message a task, for clients that want one at once. */
-  begin(): MaybePromise<void> {
-    return this.work.begin({ task: this.work.first.body.task });
+  begin(): MaybePromise<unknown> {
+    return this.work.begin(this.#opening);
+  }
+
+  /** The work is over, or waits for its caller. */
+  ended(): void {
+    const { task } = this;
+    if (task !== undefined) this.#answer({ task });
+    else this.#refuse(new Error("the agent ended without an answer"));
   }
 
   /** A plain function has answered; that ends the task, if there is one. */
-  async #answerWhole(content: Content): Promise<void> {
-    if (this.#mayReply()) this.#reply(agentMessage(content, this.#contextOnly()));
-    else await this.#complete(content);
+  #answerWhole(content: Content): MaybePromise<unknown> {
+    if (!this.#mayReply()) return this.#complete(content);
+    this.#reply(agentMessage(content, this.#contextOnly()));
+    return undefined;
   }
 
   /** Whether the message can be answered without a task. */
@@ -92,7 +99,8 @@ export class TaskRun {
       const next = await iterator.next();
       if (this.work.isOver) break;
       if (next.done === true) {
-        await this.#complete(next.value as Content | undefined);
+        const ending = this.#complete(next.value as Content | undefined);
+        if (isThenable(ending)) await ending;
         return;
       }
       const direct = this.#mayReply() ? directAnswer(next.value) : undefined;
@@ -100,31 +108,22 @@ export class TaskRun {
         this.#reply(agentMessage(direct.content, this.#contextOnly(), direct.metadata));
         break;
       }
-      await this.begin();
-      await this.#showWorking(next.value);
-      await this.#change((task) => eventOf(next.value, task, this.#host.clock.now()));
+      const step = this.#change((task, now) => stepsOf(next.value, task, now));
+      if (isThenable(step)) await step;
       if (this.#isOver()) break;
     }
     await iterator.return?.();
   }
 
-  /** A task that produces something is working, although its agent does not say so. */
-  async #showWorking(update: AgentUpdate): Promise<void> {
-    const isState = typeof update === "object" && "state" in update;
-    if (isState || this.task?.status.state !== "TASK_STATE_SUBMITTED") return;
-    await this.#change((task) => statusEvent(task, "TASK_STATE_WORKING", this.#host.clock.now()));
-  }
-
-  async #complete(content: Content | undefined): Promise<void> {
-    await this.begin();
-    await this.#change((task) => {
+  #complete(content: Content | undefined): MaybePromise<unknown> {
+    return this.#change((task, now) => {
       const message = content === undefined ? undefined : agentMessage(content, task);
-      return statusEvent(task, "TASK_STATE_COMPLETED", this.#host.clock.now(), message);
+      return [statusEvent(task, "TASK_STATE_COMPLETED", now, message)];
     });
   }
 
   async #fail(error: unknown): Promise<void> {
-    const { log, clock } = this.#host;
+    const { log } = this.#host;
     // Errors that a cancelled agent throws are not failures.
     if (this.work.isOver || this.work.isAborted) return;
     const isOwn = error instanceof RpcError && !(error instanceof RemoteError);
@@ -134,10 +133,9 @@ export class TaskRun {
       return;
     }
     try {
-      await this.begin();
-      await this.#change((task) => {
+      await this.#change((task, now) => {
         const message = agentMessage(isOwn ? error.message : "The agent failed", task);
-        return statusEvent(task, "TASK_STATE_FAILED", clock.now(), message);
+        return [statusEvent(task, "TASK_STATE_FAILED", now, message)];
       });
     } catch (failure) {
       log.error({ err: failure, task: this.id }, "could not store that a task failed");
@@ -157,22 +155,32 @@ export class TaskRun {
     this.work.end();
   }
 
-  /** Applies an event to the task, and stores and publishes it; ignored if the task is over. */
-  async #change(make: (task: Task) => StreamResponse): Promise<void> {
-    await this.work.amend((record) => {
-      const event = make(record.body.task);
-      return { record: recordAfter(record, event, this.#host.clock.now()), event };
+  /**
+   * Applies events to the task, and stores and publishes them; ignored if the task is over. The first ones are stored
+   * together with the task.
+   */
+  #change(make: (task: Task, now: number) => readonly StreamResponse[]): MaybePromise<unknown> {
+    return this.work.begin(this.#opening, (record) => {
+      const now = this.#host.clock.now();
+      return changeBy(record, make(record.body.task, now), now);
     });
   }
 
-  #ended(): void {
-    const { task } = this;
-    if (task !== undefined) this.#answer({ task });
-    else this.#refuse(new Error("the agent ended without an answer"));
+  /** The event that begins a stream. */
+  get #opening(): StreamResponse {
+    return { task: this.work.first.body.task };
   }
 
   /** A method, because TypeScript assumes that `isOver` has not changed during an `await`. */
   #isOver(): boolean {
     return this.work.isOver;
   }
+}
+
+/** What an update does to a task. One that produces something is working, although its agent does not say so. */
+function stepsOf(update: AgentUpdate, task: Task, now: number): readonly StreamResponse[] {
+  const isState = typeof update === "object" && "state" in update;
+  if (isState || task.status.state !== "TASK_STATE_SUBMITTED") return [eventOf(update, task, now)];
+  const working = statusEvent(task, "TASK_STATE_WORKING", now);
+  return [working, eventOf(update, changed(task, working), now)];
 }

@@ -3,7 +3,7 @@ import { version } from "./command.ts";
 import type { Mount, Wires } from "./served-wires.ts";
 import { counted, Terminal } from "./terminal.ts";
 
-/** Prints the addresses and commands to try; undefined if nobody reads the output. */
+/** Prints the addresses and commands to try; undefined if the output is not read. */
 export function announce(
   mounts: readonly [Mount, ...Mount[]],
   wires: Wires,

@@ -1,7 +1,7 @@
 import { cutShort, defaultDrainMs, type Host } from "callwire";
 import { counted } from "./terminal.ts";
 
-/** How long streams may go on; most do not end by themselves. */
+/** How long streams may continue; most do not end by themselves. */
 const streamsMs = 1000;
 
 type Draining = Pick<Host, "running" | "close">;

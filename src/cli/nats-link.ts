@@ -8,7 +8,7 @@ import { lazyLink, type OpenedLink } from "./lazy-link.ts";
 import { loginOf, type NatsAddress, parseNatsAddress, tlsOf } from "./nats-address.ts";
 
 export interface NatsUrlOptions extends Omit<NatsLinkOptions, "subject"> {
-  /** Whether a broken connection heals. */
+  /** Whether a broken connection reconnects. */
   readonly reconnect: boolean;
 }
 

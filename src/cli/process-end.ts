@@ -52,7 +52,7 @@ export function unlessStopped<T>(work: Promise<T>): Promise<T> {
 
 let ignoresOutput = false;
 
-/** For servers: keep serving when the reader of the banner and the log is gone. */
+/** For servers: keep serving when the reader of the banner and the log has ended. */
 export function ignoreOutputErrors(): void {
   ignoresOutput = true;
 }

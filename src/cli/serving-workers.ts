@@ -45,7 +45,7 @@ export async function runWorkers(
 ): Promise<void> {
   const stopping = untilSignal();
   ignoreOutputErrors();
-  // Never called: it stands for the service of the workers.
+  // Never called: a placeholder for the service of the workers.
   const service = createServer({}, { log });
   const port = portOf("--port", flags.port ?? "8000");
   const { HttpWorkers } = await import("callwire/http/node");

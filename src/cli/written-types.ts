@@ -58,7 +58,7 @@ const token =
   /"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|-?\d+(?:\.\d+)?|[\p{ID_Start}$_][\p{ID_Continue}$.]*|[\s\S]/uy;
 const word = /^[\p{ID_Start}$_]/u;
 
-/** The members of a union; `undefined` stands for a missing value. */
+/** The members of a union; `undefined` means a missing value. */
 type Alternatives = readonly (JsonSchemaObject | undefined)[];
 
 /** Parses a type from left to right; throws on unknown syntax. */

@@ -146,7 +146,7 @@ export class GatheredCalls {
   }
 }
 
-/** A payload has one set of headers, and its replies come after its last call, which a stream may delay for ever. */
+/** A payload has one set of headers, and its replies come after its last call, which a stream may delay forever. */
 function mayShare(a: Outgoing, b: Outgoing | undefined): boolean {
   return b !== undefined && a.headers === b.headers && !(a.read || b.read || a.upload || b.upload);
 }

@@ -7,7 +7,7 @@ import { compose, type Handle, type Middleware } from "../protocol/handle.ts";
 import type { Values } from "../protocol/json-value.ts";
 import type { Link, LinkState, Outgoing } from "../protocol/link.ts";
 import { type Log, plainLog } from "../protocol/log.ts";
-import { nextId, type Params, type Request } from "../protocol/message.ts";
+import { nextId, noTypes, type Params, type Request } from "../protocol/message.ts";
 import type { Version } from "../protocol/parse.ts";
 import { Running } from "../protocol/running.ts";
 import type { AnyValueType } from "../protocol/value-types.ts";
@@ -34,7 +34,7 @@ export interface ClientOptions<M = any, V extends Values = "json"> {
   readonly [methodTypes]?: M;
   /** Middleware around every call; the first is the outermost. @default none */
   readonly use?: readonly Middleware[];
-  /** How long a call may take; `Infinity` for ever. @default 60000 (`defaultTimeoutMs`) */
+  /** How long a call may take; `Infinity` means no limit. @default 60000 (`defaultTimeoutMs`) */
   readonly timeoutMs?: number;
   /** Sends calls made close together as one payload. @default false */
   readonly batch?: boolean | BatchingOptions;
@@ -213,7 +213,7 @@ export class Client<M = any, V extends Values = ValuesOf<M>> implements AsyncDis
       // Nothing else holds the promises of the earlier calls, so cancel them.
       for (const { call, value } of started) {
         value.catch(() => {});
-        call.fail(new WireError("ABORTED", "the batch was not made", { cause: error }));
+        call.fail(new WireError("ABORTED", "the batch was not sent", { cause: error }));
       }
       throw error;
     }
@@ -275,6 +275,7 @@ export class Client<M = any, V extends Values = ValuesOf<M>> implements AsyncDis
       params,
       id: isAnswered ? nextId() : undefined,
       timeoutMs: travels === forever ? undefined : travels,
+      types: this.#rich && noTypes,
     };
     const call = new OutgoingCall(
       request,

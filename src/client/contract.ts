@@ -70,7 +70,7 @@ interface PlainTypes<Args, Result> extends CallTypes {
 /** The return type of a plain function that streams. */
 type Yielding<Item> = AsyncIterable<Item> | Generator<Item, unknown, never>;
 
-/** `any` and `never` extend every type, so they do not tell a stream from a result. */
+/** `any` and `never` extend every type, so they do not distinguish a stream from a result. */
 export type IsOpen<Result> = [Result] extends [never]
   ? true
   : unknown extends Result

@@ -39,7 +39,7 @@ export function fallback(links: readonly Link[]): Link {
     return [...links.slice(first), ...links.slice(0, first)];
   }
 
-  /** Servers are often restarted one after the other, so one that was away may be back. */
+  /** Servers are often restarted one after the other, so one that was down may be back. */
   function goRound(order: Link[], error: unknown): void {
     const isFirst = order.length === links.length;
     if (error instanceof Refusal && isStopping(error.reply.error) && isFirst)

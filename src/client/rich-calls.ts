@@ -10,15 +10,7 @@ import { WireError } from "../protocol/errors.ts";
 import type { Handle } from "../protocol/handle.ts";
 import { itemMembers } from "../protocol/item-members.ts";
 import { carries } from "../protocol/link.ts";
-import {
-  isThenable,
-  type MaybePromise,
-  noTypes,
-  type Params,
-  type Reply,
-  type Request,
-  type TypedPaths,
-} from "../protocol/message.ts";
+import type { MaybePromise, Params, Reply, Request, TypedPaths } from "../protocol/message.ts";
 import { badReply } from "../protocol/pair.ts";
 import { ReceivedBytes } from "../protocol/received-bytes.ts";
 import { ValueCodec } from "../protocol/value-codec.ts";
@@ -43,21 +35,18 @@ export class RichCalls {
     this.#codec = new ValueCodec(types, mostValues);
   }
 
-  /** The request as it is sent. Its member `types` shows the server that this client accepts rich values. */
-  encode(
-    { jsonrpc, method, params, id, timeoutMs, upload }: Request,
-    call: OutgoingCall,
-  ): Request | Promise<Request> {
+  /** The request as it is sent; its member `types` shows the server that this client accepts rich values. */
+  #encode(request: Request, call: OutgoingCall): Request | Promise<Request> {
+    const { params } = request;
     const attaches = call.carriesBytes !== undefined && call.carriesBytes !== false;
     const typed = params === undefined ? undefined : this.#codec.encode(params, attaches);
-    if (typed === undefined)
-      return { jsonrpc, method, params, id, timeoutMs, types: noTypes, upload };
+    if (typed === undefined) return request;
     const { value, types, attachments } = typed;
-    const request = { jsonrpc, method, params: value as Params, id, timeoutMs, types, upload };
-    if (attachments === undefined) return request;
-    const isCarried = carries(call, request);
-    if (isCarried === true) return { ...request, attachments };
-    return this.#whenKnown(request, attachments, isCarried, call);
+    const encoded = { ...request, params: value as Params, types };
+    if (attachments === undefined) return encoded;
+    const isCarried = carries(call, encoded);
+    if (isCarried === true) return { ...encoded, attachments };
+    return this.#whenKnown(encoded, attachments, isCarried, call);
   }
 
   /** The request with its bytes beside it or, if the link cannot carry them, inside. */
@@ -71,23 +60,18 @@ export class RichCalls {
     return withBytesInside(request, attachments, mostInside, signal);
   }
 
-  /** Sends a request, and collects the bytes of its reply while the call can still be cancelled. */
+  /** Sends a request in its JSON form. */
   send(request: Request, call: OutgoingCall, handle: Handle): ReturnType<Handle> {
-    const encoded = this.encode(request, call);
-    const replied =
-      encoded instanceof Promise
-        ? encoded.then((whole) => {
-            if (call.failed) whole.attachments?.discard();
-            return call.failed ? undefined : handle(whole, call);
-          })
-        : handle(encoded, call);
-    if (!isThenable(replied)) return replied;
-    return replied.then((reply) =>
-      reply?.attachments && reply.types ? this.#collect(reply, reply.attachments, call) : reply,
-    );
+    const encoded = this.#encode(request, call);
+    if (!(encoded instanceof Promise)) return handle(encoded, call);
+    return encoded.then((whole) => {
+      if (call.failed) whole.attachments?.discard();
+      return call.failed ? undefined : handle(whole, call);
+    });
   }
 
-  async #collect(reply: Reply, attachments: Attachments, call: OutgoingCall): Promise<Reply> {
+  /** Reads the bytes beside a reply while the call can still be cancelled. */
+  async collect(reply: Reply, attachments: Attachments, call: OutgoingCall): Promise<Reply> {
     const cancel = (): void => attachments.discard();
     call.cancel = cancel;
     if (call.failed) cancel();

@@ -54,9 +54,15 @@ export function runCall(
         : rich instanceof Promise
           ? rich.then(send)
           : send(rich);
-      Promise.resolve(replied).then((reply) => {
+      const finish = (reply: Reply | undefined): void => {
         done();
         resolve(reply);
+      };
+      Promise.resolve(replied).then((reply) => {
+        // Here and not where the request is sent, because a promise more would be noticed by each call.
+        if (rich && reply?.attachments) {
+          (call.rich as RichCalls).collect(reply, reply.attachments, call).then(finish, fail);
+        } else finish(reply);
       }, fail);
     } catch (error) {
       fail(error);

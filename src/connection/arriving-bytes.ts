@@ -24,7 +24,7 @@ export interface ByteReader {
   begin(stream: ArrivingStream, part: Part, credit: number): number;
   /** Asks for more. */
   grant(stream: number, credit: number): void;
-  /** Wants nothing more; `isAnnounced` if the peer has to be told. */
+  /** Stops reading; `isAnnounced` if the peer has to be notified. */
   end(stream: number, isAnnounced: boolean): void;
   /** Nothing more of a reply is wanted. */
   dropReply(id: Id): void;

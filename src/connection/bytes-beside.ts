@@ -85,7 +85,7 @@ export class BytesBeside implements ByteReader {
     );
   }
 
-  /** Takes what the peer says that it accepts. */
+  /** Stores what the peer declares that it accepts. */
   #agree(said: unknown): boolean {
     const { maxFrameBytes } = (isEnvelope(said) ? said : {}) as { maxFrameBytes?: unknown };
     if (!isCount(maxFrameBytes) || maxFrameBytes < shortestLimit) return false;

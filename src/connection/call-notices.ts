@@ -24,7 +24,7 @@ export function receiveNotice(
   return method.charCodeAt(0) === 0x24 && receiveSystem(state, method, params, text, count);
 }
 
-/** Tells the peer that a call was cancelled. */
+/** Notifies the peer that a call was cancelled. */
 export function sendCancel(state: ConnectionState, notices: Notices | undefined, id: Id): void {
   const { method, params } = notices?.cancel(id) ?? { method: "$/cancelRequest", params: { id } };
   state.notify(method, params);

@@ -3,7 +3,7 @@ import { type ErrorObject, isThenable } from "../protocol/message.ts";
 import type { Principal, Transport } from "../protocol/origin.ts";
 
 /** The decision about a connection: a principal, an error, or undefined for an anonymous peer. */
-export type Verdict = Principal | ErrorObject | undefined;
+export type Decision = Principal | ErrorObject | undefined;
 
 /** Most messages held, however short: each takes more memory than its length. */
 const mostHeld = 1_000;
@@ -20,15 +20,15 @@ export class Admission {
   constructor(
     admit: Admit,
     transport: Transport,
-    decide: (verdict: Verdict, held: readonly string[]) => void,
+    decide: (decision: Decision, held: readonly string[]) => void,
   ) {
-    const settle = (verdict: Verdict): void => {
+    const settle = (decision: Decision): void => {
       this.#open = false;
-      decide(verdict, this.#held);
+      decide(decision, this.#held);
     };
-    const verdict = admit(transport);
-    if (isThenable(verdict)) this.decided = Promise.resolve(verdict).then(settle);
-    else settle(verdict);
+    const decision = admit(transport);
+    if (isThenable(decision)) this.decided = Promise.resolve(decision).then(settle);
+    else settle(decision);
   }
 
   get isOpen(): boolean {

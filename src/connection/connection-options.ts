@@ -5,7 +5,7 @@ import type { SealMaker } from "../protocol/seal.ts";
 import type { Service } from "../protocol/service.ts";
 import type { Tap } from "../protocol/tap.ts";
 import type { Channel } from "./channel.ts";
-import type { Verdict } from "./connection-admission.ts";
+import type { Decision } from "./connection-admission.ts";
 import type { Notices } from "./notices.ts";
 
 export interface ConnectionOptions {
@@ -26,7 +26,7 @@ export interface ConnectionOptions {
    */
   readonly maxStrikes?: number | undefined;
   /** The service's decision about the peer, if the wire has asked for it; otherwise it is asked now. */
-  readonly verdict?: { readonly value: Verdict } | undefined;
+  readonly decision?: { readonly value: Decision } | undefined;
   /** Signs and verifies each message. @default that of the service */
   readonly seal?: SealMaker | undefined;
   /** Observes every message that is sent or received. */

@@ -74,7 +74,8 @@ export class ConnectionState implements Buffering {
   }
 
   writeBytes(frame: Uint8Array): void {
-    if (!this.isOpen) return;
+    // A peer may ask for bytes that do not exist, again and again, and read none of the answers.
+    if (!this.isOpen || !(this.#channel.holds || this.#hasRoom())) return;
     this.#channel.sendBytes?.(frame);
     this.running.buffers.moved(frame.length);
   }

@@ -251,7 +251,7 @@ export class Connection implements Peer, AsyncDisposable {
     await this.dismiss();
   }
 
-  /** Refuses all calls, says so, and closes. */
+  /** Refuses all calls, announces that, and closes. */
   async dismiss(): Promise<void> {
     this.#announceShutdown();
     await this.close("going-away");

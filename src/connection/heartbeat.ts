@@ -17,10 +17,10 @@ export class Heartbeat {
   readonly #deadMs: number;
   readonly #clock: Clock;
   /** The last data arrived no earlier than this. */
-  #heardAt: number;
+  #receivedAt: number;
   #checkedAt: number;
   /** Set for every message that arrives. */
-  heard = false;
+  received = false;
   #pinged = false;
   #timer: Timer | undefined;
 
@@ -30,8 +30,8 @@ export class Heartbeat {
     this.#clock = options.clock ?? systemClock;
     this.#ping = ping;
     this.#giveUp = giveUp;
-    this.#heardAt = this.#clock.elapsed();
-    this.#checkedAt = this.#heardAt;
+    this.#receivedAt = this.#clock.elapsed();
+    this.#checkedAt = this.#receivedAt;
     if (this.#pingMs !== Number.POSITIVE_INFINITY) this.#waitFor(this.#pingMs);
   }
 
@@ -46,13 +46,13 @@ export class Heartbeat {
 
   #check(): void {
     const now = this.#clock.elapsed();
-    if (this.heard) {
-      this.heard = false;
+    if (this.received) {
+      this.received = false;
       this.#pinged = false;
-      this.#heardAt = this.#checkedAt;
+      this.#receivedAt = this.#checkedAt;
     }
     this.#checkedAt = now;
-    const silence = now - this.#heardAt;
+    const silence = now - this.#receivedAt;
     if (silence < this.#pingMs) {
       this.#waitFor(this.#pingMs - silence);
     } else if (this.#pinged) {

@@ -10,6 +10,7 @@ import {
 } from "../protocol/errors.ts";
 import { isRefusal } from "../protocol/handle.ts";
 import { keptEntries } from "../protocol/json-text.ts";
+import type { AnswerReceiver } from "../protocol/later-answer.ts";
 import type { ErrorObject, Id, Reply } from "../protocol/message.ts";
 import { replyOf } from "../protocol/pair.ts";
 import { parsePayload, unparsable } from "../protocol/payload.ts";
@@ -17,7 +18,7 @@ import { errorText, idText } from "../protocol/serialize.ts";
 import { failUploads, itemUnreadable } from "../protocol/upload.ts";
 import { receiveNotice } from "./call-notices.ts";
 import type { ChannelFault, ChannelListener } from "./channel.ts";
-import { Admission, type Verdict } from "./connection-admission.ts";
+import { Admission, type Decision } from "./connection-admission.ts";
 import type { ConnectionOptions } from "./connection-options.ts";
 import type { ConnectionState } from "./connection-state.ts";
 import type { CallAnswerer } from "./no-methods.ts";
@@ -51,8 +52,8 @@ export class Incoming implements ChannelListener {
   }
 
   /** Asks the service about the connection, unless the wire has; messages are held meanwhile. */
-  admit({ service, transport, verdict }: ConnectionOptions): void {
-    if (verdict !== undefined) this.#decide(verdict.value, []);
+  admit({ service, transport, decision }: ConnectionOptions): void {
+    if (decision !== undefined) this.#decide(decision.value, []);
     else if (service?.admit !== undefined) {
       this.#admission = new Admission(service.admit, transport, (said, held) => {
         this.#state.resume();
@@ -144,14 +145,14 @@ export class Incoming implements ChannelListener {
     this.#state.end(error);
   }
 
-  #decide(verdict: Verdict, held: readonly string[]): void {
+  #decide(decision: Decision, held: readonly string[]): void {
     const said = this.#state.origin.principal;
-    if (isRefusal(verdict)) this.#refuse(verdict);
-    else if (said !== undefined && verdict !== undefined && said.id !== verdict.id) {
+    if (isRefusal(decision)) this.#refuse(decision);
+    else if (said !== undefined && decision !== undefined && said.id !== decision.id) {
       // A signed message named another principal before.
       this.#refuse({ code: ErrorCode.Unauthenticated, message: "Unauthenticated" });
     } else {
-      if (verdict !== undefined) this.#state.origin.principal = verdict;
+      if (decision !== undefined) this.#state.origin.principal = decision;
       for (const text of held) this.message(text);
     }
   }
@@ -243,17 +244,10 @@ export class Incoming implements ChannelListener {
       this.#strike(this.answerer.tooLarge(state.origin), "the message is too long");
       return;
     }
-    const answer = this.answerer.answerPayload(payload, text, state.origin);
-    if (typeof answer === "string") {
-      state.reply(answer);
-      state.beside?.answered(payload);
-    } else if (answer !== undefined) {
-      void answer.then((reply) => {
-        if (reply !== undefined) state.reply(reply);
-        state.beside?.answered(payload);
-      });
-      state.backpressure.begun();
-    }
+    const received = new ReceivedPayload(state, payload);
+    const answer = this.answerer.answerPayload(payload, text, state.origin, received);
+    if (answer instanceof Promise) state.backpressure.begun();
+    else received.answered(answer);
   }
 
   #strike(answer: string | undefined, sentence: string): void {
@@ -272,6 +266,22 @@ export class Incoming implements ChannelListener {
       new WireError("CONNECTION_LOST", "the peer does not send JSON-RPC"),
       "garbage",
     );
+  }
+}
+
+/** A payload of the peer that is being answered. */
+class ReceivedPayload implements AnswerReceiver {
+  readonly #state: ConnectionState;
+  readonly #payload: unknown;
+
+  constructor(state: ConnectionState, payload: unknown) {
+    this.#state = state;
+    this.#payload = payload;
+  }
+
+  answered(text: string | undefined): void {
+    if (text !== undefined) this.#state.reply(text);
+    this.#state.beside?.answered(this.#payload);
   }
 }
 

@@ -1,4 +1,5 @@
 import type { Answer, Answerer } from "../protocol/answer.ts";
+import type { AnswerReceiver } from "../protocol/later-answer.ts";
 import type { Limits } from "../protocol/limits.ts";
 import type { Log } from "../protocol/log.ts";
 import type { Origin } from "../protocol/origin.ts";
@@ -6,7 +7,8 @@ import type { ServerRunning } from "../protocol/server-running.ts";
 
 /** What a connection asks for the replies to the peer's messages. */
 export interface CallAnswerer {
-  answerPayload(payload: unknown, text: string, origin: Origin): Answer;
+  /** A promise if the reply goes to the receiver. */
+  answerPayload(payload: unknown, text: string, origin: Origin, receiver: AnswerReceiver): Answer;
   tooLarge(origin: Origin): string | undefined;
   unreadable(origin: Origin): string | undefined;
   /** The same for a connection that finishes: it refuses all calls. */
@@ -31,16 +33,22 @@ export class NoMethods implements CallAnswerer {
     this.#settings = settings;
   }
 
-  async answerPayload(payload: unknown, text: string, origin: Origin): Promise<string | undefined> {
+  async answerPayload(
+    payload: unknown,
+    text: string,
+    origin: Origin,
+    receiver: AnswerReceiver,
+  ): Promise<undefined> {
     try {
       this.#answerer ??= import("./method-not-found.ts").then((own) =>
         own.methodNotFoundAnswerer(this.#settings),
       );
-      return await (await this.#answerer).answerPayload(payload, text, origin);
+      const answer = (await this.#answerer).answerPayload(payload, text, origin, receiver);
+      if (!(answer instanceof Promise)) receiver.answered(answer);
     } catch (error) {
       this.#answerer = undefined;
       this.#settings.log.error({ err: error }, "could not load the code that answers calls");
-      return undefined;
+      receiver.answered(undefined);
     }
   }
 

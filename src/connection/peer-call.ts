@@ -40,7 +40,8 @@ export async function callPeer(
   }
 }
 
-class ResultOnly implements Outgoing {
+/** For a call, or a notification, of which nothing but the result is wanted. */
+export class ResultOnly implements Outgoing {
   cancel: ((error: WireError) => void) | undefined = undefined;
   readonly headers = undefined;
   readonly idempotent = false;

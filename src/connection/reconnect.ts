@@ -335,7 +335,7 @@ class ReconnectingLink implements Link {
 
   #reconnect(since: number): void {
     const { attempts, maxDelayMs } = this.#waits;
-    // A process that crashes at start, or a server that hangs up at once, must not be tried for ever.
+    // A process that crashes at start, or a server that hangs up at once, must not be tried forever.
     this.#failures = this.#clock.elapsed() - since >= maxDelayMs ? 1 : this.#failures + 1;
     if (this.#failures > attempts) {
       this.#failures = 0;

@@ -29,7 +29,7 @@ export interface ByteListener {
 }
 
 export interface StreamChannelOptions {
-  /** How messages are told apart; both sides must use the same. */
+  /** How messages are separated; both sides must use the same. */
   readonly framing: Framing;
   /** Longest message in bytes; stops peers that fill memory with one. */
   readonly maxMessageBytes: number;

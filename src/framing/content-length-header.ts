@@ -85,5 +85,5 @@ export class UsualHeader {
 }
 
 function digitAt(chunk: Uint8Array, at: number): number {
-  return (chunk[at] ?? 0) - ZERO;
+  return (chunk[at] as number) - ZERO;
 }

@@ -13,7 +13,7 @@ export class PendingBytes {
   }
 
   get first(): number | undefined {
-    return this.#length === 0 ? undefined : this.#bytes[0];
+    return this.#bytes[0];
   }
 
   append(bytes: Uint8Array, start: number, end: number): void {

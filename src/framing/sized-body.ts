@@ -47,8 +47,6 @@ export class SizedBody {
 
   end(sink: FrameSink): void {
     if (this.open && !this.#skipped) sink.fault(truncatedFault);
-    this.#left = 0;
-    this.#pending.clear();
   }
 }
 

@@ -1,5 +1,6 @@
 import type { Context } from "../protocol/context.ts";
 import type { Request } from "../protocol/message.ts";
+import { stringHash } from "../protocol/string-hash.ts";
 
 /**
  * How calls are spread over the targets of an upstream: in turn, to the one with the fewest calls in
@@ -61,12 +62,9 @@ function highestFor<T extends Candidate>(key: string, among: readonly T[]): T {
   return among[weights.indexOf(Math.max(...weights))] as T;
 }
 
-/** FNV-1a with a final mix, because names that differ in the last letter would get similar hashes. */
+/** With a final mix, because names that differ in the last letter would get similar hashes. */
 function hash(text: string): number {
-  let value = 0x811c9dc5;
-  for (let i = 0; i < text.length; i++) {
-    value = Math.imul(value ^ text.charCodeAt(i), 0x01000193);
-  }
+  let value = stringHash(text);
   value = Math.imul(value ^ (value >>> 16), 0x45d9f3b);
   return (value ^ (value >>> 16)) >>> 0;
 }

@@ -119,6 +119,6 @@ function isNotFound({ error }: Reply): boolean {
 }
 
 function nowhere(status: number, cause?: unknown): WireError {
-  const sentence = `nothing takes calls at this path (HTTP ${status})`;
+  const sentence = `there is no JSON-RPC endpoint at this path (HTTP ${status})`;
   return new WireError("CONNECTION_FAILED", sentence, { cause, status });
 }

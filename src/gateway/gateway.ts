@@ -138,7 +138,7 @@ export class Gateway extends Host {
         ...Array.from(upstreams.values(), ({ looked }) => looked),
       ]);
       for (const upstream of upstreams.values()) {
-        // A shared upstream may be slow or away now; its last description still holds.
+        // A shared upstream may be slow or down now; its last description is still valid.
         const known = documents.get(upstream.name) ?? this.#state.documentOf(upstream);
         if (known !== undefined) documents.set(upstream.name, known);
       }

@@ -10,7 +10,7 @@ import type { Target } from "./target.ts";
 export interface HealthCheckOptions {
   /** The method to call; an error counts as an answer too. @default "rpc.discover" */
   readonly method?: string;
-  /** Time between checks; a target that is away is checked every second. @default 10000 */
+  /** Time between checks; a target that is down is checked every second. @default 10000 */
   readonly everyMs?: number;
   /** How long an answer may take. @default 2000 */
   readonly timeoutMs?: number;
@@ -45,7 +45,7 @@ export function watchHealth(
     );
     if (stopped) return;
     target.looked(failure, mayBeStarting);
-    // A target that was away gets calls only after the next check.
+    // A target that was down gets calls only after the next check.
     const nextMs = target.isUp ? everyMs : Math.min(everyMs, awayMs);
     timers.set(
       target,
@@ -62,7 +62,7 @@ export function watchHealth(
   };
 }
 
-/** Makes a call of the gateway itself. Rejects if there is no answer in time. */
+/** Makes a call on the gateway's own behalf. Rejects if there is no answer in time. */
 export function ask(
   link: Link,
   method: string,

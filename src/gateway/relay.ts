@@ -263,7 +263,7 @@ function lengthOf(value: unknown): number {
 }
 
 function callerGone(): WireError {
-  return new WireError("ABORTED", "the caller has given up");
+  return new WireError("ABORTED", "the caller has cancelled the call");
 }
 
 /** The call may have ended while middleware ran. */

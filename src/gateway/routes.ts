@@ -4,7 +4,7 @@ export interface RouteConfig<Name extends string = string> {
   readonly method: string;
   /** The name of an upstream. */
   readonly to: Name;
-  /** The name on the upstream; its star stands for the same as that of `method`. @default the same name */
+  /** The name on the upstream; its star is replaced by what the star of `method` matched. @default the same name */
   readonly rename?: string;
   /** Longest run of a call; a hanging server must not hold its callers. @default the gateway's */
   readonly timeoutMs?: number;

@@ -1,4 +1,4 @@
-import { KeptDocuments } from "../openrpc/kept-documents.ts";
+import { DocumentCache } from "../openrpc/document-cache.ts";
 import type { OpenrpcDocument } from "../openrpc/specification.ts";
 import { type Offered, offeredMethods, rejectDuplicate } from "./discovery.ts";
 import { type Route, Routes, routeFault } from "./routes.ts";
@@ -10,7 +10,7 @@ export class State {
   readonly routes: Routes;
   readonly offered: ReadonlyMap<string, Offered>;
   /** Cached documents for `rpc.discover`. */
-  readonly described = new KeptDocuments();
+  readonly described = new DocumentCache();
   readonly #documents: ReadonlyMap<string, OpenrpcDocument>;
 
   /** Throws if two upstreams offer the same method, unless `choose` picks one. */
@@ -69,7 +69,7 @@ export class State {
       if (twin === undefined) continue;
       const isExact = route.closeness === Number.POSITIVE_INFINITY;
       if (isExact || twins.some(({ config }) => config.to === to)) {
-        throw routeFault(route.config, " is there twice");
+        throw routeFault(route.config, " is defined twice");
       }
       if (this.#keepsSilent(to)) {
         const sentence = ` leads to "${twin.config.to}" and "${to}", and "${to}" does not describe its methods`;
@@ -78,7 +78,7 @@ export class State {
     }
   }
 
-  /** An upstream that is away may describe itself once it is available. */
+  /** An upstream that is down may describe itself once it is available. */
   #keepsSilent(upstream: string): boolean {
     return !this.#documents.has(upstream) && this.upstreams.get(upstream)?.isUp === true;
   }

@@ -135,7 +135,7 @@ export class Target {
     this.#unseen = !isThere && (mayBeStarting || this.#unseen);
     // At first calls are tried anyway: servers that start with the gateway need a moment.
     this.#healthy = isThere || mayBeStarting;
-    // Failures from before it was away no longer count.
+    // Failures from before it was down no longer count.
     if (isBack) this.#breaker.succeed();
     this.#logAvailability(failure instanceof Error ? failure.message : `${failure}`);
   }
@@ -152,7 +152,7 @@ export class Target {
     this.#logAvailability(reason);
   }
 
-  /** Logs once that the target is away, and once that it is back. */
+  /** Logs once that the target is down, and once that it is back. */
   #logAvailability(reason = ""): void {
     const isThere = this.#healthy && !this.#unseen && !this.#breaker.isOpen;
     if (isThere === this.#seemsThere || this.#closed) return;
@@ -190,7 +190,7 @@ export class Target {
     return link;
   }
 
-  /** Answers calls of a target by forwarding them to the caller; `lost` is called if the caller is gone. */
+  /** Answers calls of a target by forwarding them to the caller; `lost` is called if the caller has disconnected. */
   #backTo(peer: Peer, lost: () => void): Host {
     return new Host(
       async (request, context) => {

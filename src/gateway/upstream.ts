@@ -161,7 +161,7 @@ export class Upstream {
   /** Targets with an open circuit, or tried before: better than failing a call that reached no target. */
   #spares(fresh: readonly Target[], tried: readonly Target[], trouble: Trouble): Target[] {
     if (trouble === "none") return [];
-    // A target that was away may be back by now, but don't retry the same target forever.
+    // A target that was down may be back by now, but don't retry the same target forever.
     const isAgain = trouble === "stopping" && tried.length < 2 * this.targets.length - 1;
     const last = tried.at(-1);
     const others = isAgain ? this.targets.filter((target) => target !== last) : fresh;

@@ -182,7 +182,7 @@ export class ArrivingParts implements Attachments {
   #isHeldUp(): boolean {
     const slot = this.#slot(this.#current);
     if (slot.wake !== undefined || slot.bytes < mostHeld) return false;
-    // Its reader is slow, and goes on by and by.
+    // Its reader is slow, but will continue.
     if (!slot.isRead) {
       const sentence = `part ${this.#current} must be read before the parts after it`;
       this.#fail(new TypeError(sentence));

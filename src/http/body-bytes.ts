@@ -51,7 +51,7 @@ export class BodyBytes implements Buffering {
     return this.#all?.takeBytes() ?? this.#first ?? new Uint8Array(0);
   }
 
-  /** They do not count any more. */
+  /** They no longer count. */
   discard(): void {
     if (!this.#isCounted) return;
     this.#isCounted = false;

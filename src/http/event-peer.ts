@@ -175,7 +175,7 @@ export class EventPeer implements Peer, Buffering {
     return data === undefined ? false : this.sendEvent(data);
   }
 
-  /** Sends a message as it is; false if the client cannot receive it any more. */
+  /** Sends a message as it is; false if the client can no longer receive it. */
   sendEvent(data: string): boolean {
     if (this.#over) return false;
     this.#start();
@@ -191,7 +191,7 @@ export class EventPeer implements Peer, Buffering {
     if (this.#sink !== undefined) return this.#sink.ready();
     // The client may read it at another process.
     if (this.#recording?.copy !== undefined) return undefined;
-    // Without a client the producer waits until one resumes the stream, or until its time is up.
+    // Without a client the producer waits until one resumes the stream, or until it expires.
     return new Promise((resolve) => {
       this.#waiting ??= [];
       this.#waiting.push(resolve);

@@ -1,6 +1,7 @@
 import type { Answer } from "../protocol/answer.ts";
 import type { AttachedReply } from "../protocol/attachments.ts";
 import { connectionLost, cutShort } from "../protocol/errors.ts";
+import { type AnswerReceiver, later } from "../protocol/later-answer.ts";
 import type { Linked } from "../protocol/linked-list.ts";
 import { Origin, type Peer, unreachablePeer } from "../protocol/origin.ts";
 import { abandonCalls, callsOf, endCalls, endSubscriptions } from "../protocol/origin-calls.ts";
@@ -41,15 +42,15 @@ export interface ExchangeHost {
   conclude(origin: Origin): number;
   /** Headers of a reply, such as those that its error asks for. */
   replyHeaders(origin: Origin, status: number): HeaderRecord | undefined;
-  /** The call goes on after this turn of the event loop. */
+  /** The call continues after this turn of the event loop. */
   enter(exchange: Exchange): void;
   leave(exchange: Exchange): void;
-  /** The client has gone before the reply. */
+  /** The client disconnected before the reply. */
   disconnected(exchange: Exchange): void;
 }
 
 /** One HTTP request from its headers to its reply, for JSON-RPC and MCP, on Node and on `fetch`. */
-export class Exchange implements EventHost, BodyReader, Linked<Exchange> {
+export class Exchange implements AnswerReceiver, EventHost, BodyReader, Linked<Exchange> {
   prev: Exchange | undefined = undefined;
   next: Exchange | undefined = undefined;
   readonly message: HttpMessage;
@@ -59,6 +60,8 @@ export class Exchange implements EventHost, BodyReader, Linked<Exchange> {
   origin: Origin | undefined = undefined;
   readonly #host: ExchangeHost;
   #transport: HttpTransport | undefined = undefined;
+  /** Called when the client disconnects before the reply. */
+  #closed: (() => void) | undefined = undefined;
   /** Undefined if the client takes JSON only. */
   #events: EventPeer | undefined = undefined;
   /** Whether the client takes nothing but events. */
@@ -131,10 +134,28 @@ export class Exchange implements EventHost, BodyReader, Linked<Exchange> {
     return this.begin(body, peer);
   }
 
-  /** Sends the reply, now or when there is one. */
+  /** Sends the reply, now or when there is one: when the promise resolves, or `answered` is called. */
   answer(answer: Answer, origin: Origin): void {
-    if (answer instanceof Promise) this.#answerLater(answer, origin);
-    else this.#reply(answer, origin);
+    if (!(answer instanceof Promise)) {
+      this.#reply(answer, origin);
+      return;
+    }
+    this.#wait();
+    if (answer === later) return;
+    answer.then(
+      (text) => this.answered(text),
+      (error: unknown) => {
+        this.#host.service.log.error({ err: error }, "a call could not be answered");
+        this.answered(this.#host.internalError);
+      },
+    );
+  }
+
+  /** The reply to a call that took longer. */
+  answered(text: string | undefined): void {
+    this.#host.leave(this);
+    if (this.#closed !== undefined) this.message.offClose(this.#closed);
+    this.#reply(text, this.origin as Origin);
   }
 
   /** `isArriving` says that the client still sends its body. */
@@ -192,28 +213,15 @@ export class Exchange implements EventHost, BodyReader, Linked<Exchange> {
     this.#events?.open();
   }
 
-  #answerLater(answer: Promise<string | undefined>, origin: Origin): void {
-    const host = this.#host;
+  #wait(): void {
     const closed = (): void => {
       // A stream of events may be resumed, and its peer handles the end of the connection.
-      if (this.#events?.started !== true) host.disconnected(this);
+      if (this.#events?.started !== true) this.#host.disconnected(this);
     };
+    this.#closed = closed;
     this.message.onClose(closed);
-    host.enter(this);
+    this.#host.enter(this);
     if (this.#asEvents) this.#events?.open();
-    answer.then(
-      (text) => {
-        host.leave(this);
-        this.message.offClose(closed);
-        this.#reply(text, origin);
-      },
-      (error: unknown) => {
-        host.leave(this);
-        this.message.offClose(closed);
-        host.service.log.error({ err: error }, "a call could not be answered");
-        this.#reply(host.internalError, origin);
-      },
-    );
   }
 
   #reply(text: string | undefined, origin: Origin): void {

@@ -74,7 +74,7 @@ export class StreamSink implements EventSink {
   }
 
   cut(): void {
-    if (this.#close()) this.#controller.error(new Error("the reader does not read"));
+    if (this.#close()) this.#controller.error(new Error("the client does not read its events"));
   }
 
   /** Disconnects a client that reads nothing of what waits for it. */

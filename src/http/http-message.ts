@@ -59,7 +59,7 @@ export interface HttpMessage {
   sendStream(status: number, bytes: ReadableStream<Uint8Array>, headers: HeaderRecord): void;
   /** Sends a response while the body still arrives; its headers should close the connection. */
   sendEarly(status: number, text: string, headers: HeaderRecord | undefined): void;
-  /** Begins a response of events; undefined if the client has gone. */
+  /** Begins a response of events; undefined if the client has disconnected. */
   openEvents(headers: HeaderRecord, closed: (sink: EventSink) => void): EventSink | undefined;
   /** Runs when the connection of the response closes, or soon if it has. */
   onClose(run: () => void): void;
@@ -87,7 +87,7 @@ export interface MessageLimits {
   readonly maxMessageBytes: number;
   /** Counts what all connections buffer. */
   readonly buffers: WireBuffers;
-  /** How long a client may read nothing of what was sent to it; 0 waits for ever. */
+  /** How long a client may read nothing of what was sent to it; 0 waits forever. */
   readonly writeTimeoutMs: number;
 }
 

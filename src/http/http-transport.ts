@@ -33,6 +33,10 @@ export class HttpTransport implements Transport {
     return this.#message.headers;
   }
 
+  header(name: string): string | undefined {
+    return this.#message.head.get(name);
+  }
+
   get connection(): object | undefined {
     return this.#message.connection;
   }

@@ -1,4 +1,4 @@
-/** A job calls `done` when it holds nothing any more. */
+/** A job calls `done` when it has released everything. */
 type Job = (done: () => void) => void;
 
 /** Lets jobs wait for each other that would take too much memory, or too many threads, all at once. */

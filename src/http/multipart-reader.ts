@@ -79,7 +79,7 @@ export class MultipartReader {
       return false;
     }
     if (first !== cr && first !== space && first !== tab) {
-      throw new MultipartError("a boundary is followed by something else than a line break");
+      throw new MultipartError("a boundary must be followed by a line break");
     }
     await this.#skipHeaders();
     this.#isBetween = false;

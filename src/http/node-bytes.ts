@@ -3,7 +3,7 @@ import type { ByteSource } from "./multipart-reader.ts";
 
 /**
  * The body of a request, read no faster than it is used. `pause()` would not do: on a connection that the fast path
- * handed over, Node goes on reading the socket.
+ * handed over, Node continues to read the socket.
  */
 export class NodeByteSource implements ByteSource {
   readonly #chunks: AsyncIterator<Uint8Array>;

@@ -3,7 +3,7 @@ import type { Transform } from "node:stream";
 import zlib, { constants } from "node:zlib";
 import { decodeUtf8 } from "../framing/utf8.ts";
 import type { BodyBytes } from "./body-bytes.ts";
-import type { Coding } from "./content-coding.ts";
+import type { Coding, SentBody } from "./content-coding.ts";
 import type { BodyReader } from "./http-message.ts";
 import { JobQueue } from "./job-queue.ts";
 import { largeReplyLength } from "./unread-reply.ts";
@@ -18,7 +18,7 @@ interface Codec {
   inflater(): Transform;
   inflate(bytes: Uint8Array, limit: InflateLimit, done: Done): void;
   deflateSync(text: string): Buffer;
-  deflate(text: string, done: Done): void;
+  deflate(body: SentBody, done: Done): void;
 }
 
 // Higher levels take two to six times as long, and make JSON at most a tenth smaller.
@@ -29,14 +29,14 @@ const gzip: Codec = {
   inflater: () => zlib.createGunzip(),
   inflate: (bytes, limit, done) => zlib.gunzip(bytes, limit, done),
   deflateSync: (text) => zlib.gzipSync(text, gzipOptions),
-  deflate: (text, done) => zlib.gzip(text, gzipOptions, done),
+  deflate: (body, done) => zlib.gzip(body, gzipOptions, done),
 };
 
 const br: Codec = {
   inflater: () => zlib.createBrotliDecompress(),
   inflate: (bytes, limit, done) => zlib.brotliDecompress(bytes, limit, done),
   deflateSync: (text) => zlib.brotliCompressSync(text, brotliOptions),
-  deflate: (text, done) => zlib.brotliCompress(text, brotliOptions, done),
+  deflate: (body, done) => zlib.brotliCompress(body, brotliOptions, done),
 };
 
 interface ZstdOptions {
@@ -48,7 +48,7 @@ interface Zstd {
   createZstdDecompress(options: ZstdOptions): Transform;
   zstdDecompress(bytes: Uint8Array, options: ZstdOptions & InflateLimit, done: Done): void;
   zstdCompressSync(text: string, options: ZstdOptions): Buffer;
-  zstdCompress(text: string, options: ZstdOptions, done: Done): void;
+  zstdCompress(body: SentBody, options: ZstdOptions, done: Done): void;
   readonly constants: {
     readonly ZSTD_c_compressionLevel: number;
     readonly ZSTD_d_windowLogMax: number;
@@ -65,7 +65,7 @@ function zstd(): Codec | undefined {
     inflater: () => native.createZstdDecompress(window),
     inflate: (bytes, limit, done) => native.zstdDecompress(bytes, { ...window, ...limit }, done),
     deflateSync: (text) => native.zstdCompressSync(text, options),
-    deflate: (text, done) => native.zstdCompress(text, options, done),
+    deflate: (body, done) => native.zstdCompress(body, options, done),
   };
 }
 
@@ -95,17 +95,17 @@ export function compressNow(text: string, coding: Coding): Buffer {
 const queue = new JobQueue(4);
 
 /**
- * Compresses a text in another thread, when its turn comes. `take` returns the text then, or undefined if it is not needed
+ * Compresses a body in another thread, when its turn comes. `take` returns the body then, or undefined if it is not needed
  * any more.
  */
-export function compressLater(take: () => string | undefined, coding: Coding, done: Done): void {
+export function compressLater(take: () => SentBody | undefined, coding: Coding, done: Done): void {
   queue.run((ended) => {
-    const text = take();
-    if (text === undefined) {
+    const body = take();
+    if (body === undefined) {
       ended();
       return;
     }
-    (codecs.get(coding) as Codec).deflate(text, (error, bytes) => {
+    (codecs.get(coding) as Codec).deflate(body, (error, bytes) => {
       ended();
       done(error, bytes);
     });

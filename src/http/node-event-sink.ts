@@ -1,7 +1,7 @@
 import type { ServerResponse } from "node:http";
 import type { EventSink } from "./event-peer.ts";
 import type { MessageLimits } from "./http-message.ts";
-import { countable, countUnread } from "./unread-reply.ts";
+import { countable, countUnread, hasRoomFor } from "./unread-reply.ts";
 
 /** Runs when a response closes; soon if it has closed, since a client may leave while its request is checked. */
 export function whenClosed(response: ServerResponse, run: () => void): void {
@@ -33,6 +33,7 @@ export class NodeEventSink implements EventSink {
 
   write(text: string): void {
     if (this.#response.destroyed || this.#response.writableEnded) return;
+    if (!hasRoomFor(text.length, this.#response, this.#limits.buffers)) return;
     this.#response.write(countable(text), this.#written);
     this.#watch();
   }

@@ -18,11 +18,17 @@ import { compressLater, compressNow, inflateLater, nodeCodings } from "./node-co
 import { NodeEventSink, whenClosed } from "./node-event-sink.ts";
 import { NodeHead } from "./node-head.ts";
 import { inTurn } from "./pipeline.ts";
-import { countable, countUnread, largeReplyLength, UncompressedReply } from "./unread-reply.ts";
+import {
+  countable,
+  countUnread,
+  hasRoomFor,
+  largeReplyLength,
+  UncompressedReply,
+} from "./unread-reply.ts";
 import type { UploadBody } from "./upload-body.ts";
 import { markUpload } from "./upload-sockets.ts";
 
-/** How long a client that is refused may go on sending its body, and has for reading the refusal. */
+/** How long a refused client may continue to send its body and take to read the refusal. */
 const lingerMs = 2_000;
 
 /** A request that a body parser may have read before. */
@@ -142,7 +148,7 @@ export class NodeMessage implements HttpMessage {
     this.#response.once("finish", () => this.#linger());
   }
 
-  /** Drops the rest of a body that nothing reads any more, for a while: closing at once could discard the response. */
+  /** Drops the rest of a body that nothing reads, for a while: closing at once could discard the response. */
   #linger(): void {
     const { socket, complete } = this.#request;
     if (complete) return;
@@ -173,6 +179,7 @@ export class NodeMessage implements HttpMessage {
 
   send(status: number, text: string, headers: HeaderRecord | undefined, coding?: Coding): void {
     const response = this.#response;
+    if (!hasRoomFor(text.length, response, this.#limits.buffers)) return;
     if (coding !== undefined && text.length > largeReplyLength) {
       this.#sendLater(status, text, headers, coding);
       return;

@@ -34,12 +34,9 @@ export const malformedParts: Refusal = refusal(
 );
 export const notFound: Refusal = refusal(
   404,
-  invalidRequest({ ran: false, reason: "not-found", details: "there is nothing at this path" }),
+  invalidRequest({ ran: false, reason: "not-found", details: "nothing is served at this path" }),
 );
-export const streamGone: Refusal = refusal(
-  404,
-  invalidRequest("this stream does not exist any more"),
-);
+export const streamGone: Refusal = refusal(404, invalidRequest("this stream no longer exists"));
 export const methodNotAllowed: Refusal = refusal(
   405,
   invalidRequest("calls must be sent with the HTTP method POST"),

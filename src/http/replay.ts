@@ -95,7 +95,7 @@ export function parseEventId(eventId: string): { readonly key: string; readonly 
 export interface RecordingCopy {
   add(data: string): void;
   finish(): void;
-  /** It cannot be resumed any more. */
+  /** It can no longer be resumed. */
   drop(): void;
   /** Whether a client reads it at another process. */
   readonly isRead: boolean;
@@ -199,7 +199,7 @@ export class Recording {
     this.drop();
   }
 
-  /** Makes room for others. A client that is connected still gets the rest; without one, nothing can read it any more. */
+  /** Makes room for others. A client that is connected still gets the rest; without one, nothing can read it. */
   evict(): void {
     if (this.peer?.attached === false) this.abandon();
     else this.drop();

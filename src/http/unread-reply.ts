@@ -6,6 +6,17 @@ import type { MessageLimits } from "./http-message.ts";
 /** A longer reply may not fit into the buffers of the operating system, so its client has to read. */
 export const largeReplyLength = 64 * 1024;
 
+/** Whether a reply of this length may be buffered; otherwise its client is disconnected. */
+export function hasRoomFor(
+  length: number,
+  response: ServerResponse,
+  buffers: WireBuffers,
+): boolean {
+  if (length <= largeReplyLength || buffers.hasRoom) return true;
+  response.destroy();
+  return false;
+}
+
 /** A large text as bytes, because Node would count its characters, each of which may take three bytes. */
 export function countable(text: string): string | Buffer {
   return text.length <= largeReplyLength ? text : Buffer.from(text);
@@ -26,34 +37,36 @@ export function countUnread(
 export class UncompressedReply implements Buffering {
   readonly #response: ServerResponse;
   readonly #release: () => void;
-  #text: string | undefined;
+  #bytes: Buffer | undefined;
 
   constructor(text: string, response: ServerResponse, buffers: WireBuffers) {
-    this.#text = text;
+    this.#bytes = Buffer.from(text);
     this.#response = response;
     const release = (): void => {
-      this.#text = undefined;
+      this.#bytes = undefined;
       buffers.closed(this);
       response.off("close", release);
     };
     this.#release = release;
     buffers.opened(this);
     response.once("close", release);
-    buffers.moved(text.length);
+    buffers.moved(this.bufferedBytes);
   }
 
   get bufferedBytes(): number {
-    return this.#text?.length ?? 0;
+    return this.#bytes?.length ?? 0;
   }
 
-  /** The text; undefined if its client is gone. */
-  take(): string | undefined {
-    const text = this.#text;
+  /** What to compress; undefined if its client is gone. */
+  take(): Buffer | undefined {
+    const bytes = this.#bytes;
     this.#release();
-    return text;
+    return bytes;
   }
 
   shed(): void {
+    // Many replies may be ready in one turn of the event loop, and "close" is emitted after it.
+    this.#release();
     this.#response.destroy();
   }
 }

@@ -1,10 +1,10 @@
 import type { FrameDecoder, FrameSink } from "../framing/framing.ts";
 import { newlineFraming } from "../framing/newline.ts";
 import { type Envelope, isEnvelope } from "../protocol/envelope.ts";
+import { parseJson } from "../protocol/json-text.ts";
 import { type Buffering, heapBytes } from "../protocol/memory-bounds.ts";
 import type { Id } from "../protocol/message.ts";
 import type { Origin } from "../protocol/origin.ts";
-import { parseJson } from "../protocol/parsed-json.ts";
 import type { ServerRunning } from "../protocol/server-running.ts";
 import { failUploads, itemUnreadable, receiveUpload } from "../protocol/upload.ts";
 import type { BodyFault, MessageLimits } from "./http-message.ts";
@@ -42,7 +42,7 @@ export class UploadBody implements Buffering, FrameSink {
     limits.buffers.opened(this);
   }
 
-  /** Whether nothing of it is needed any more. */
+  /** Whether the rest of it is not needed. */
   get isOver(): boolean {
     return this.#isOver;
   }

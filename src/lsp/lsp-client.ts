@@ -29,7 +29,7 @@ export interface LspClientOptions {
   readonly onProgress?: ProgressListener;
   /** Wraps what the server asks of the client, such as `validateParams("client")`. @default none */
   readonly use?: readonly Middleware[];
-  /** How long a request may take; `Infinity` for ever. @default 60000 */
+  /** How long a request may take; `Infinity` means no limit. @default 60000 */
   readonly timeoutMs?: number;
   /** Where failures of handlers are logged. @default warnings and errors to the console */
   readonly log?: Log;

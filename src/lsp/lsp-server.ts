@@ -50,7 +50,7 @@ export class LspServer extends Host {
       {
         ...options,
         nullParams: "omit",
-        // The only caller is the editor, and no other server could take its calls.
+        // The only caller is the editor, and no other server could answer its calls.
         overload: false,
         timeoutMs: options.timeoutMs ?? Number.POSITIVE_INFINITY,
         limits: { ...lspLimits, ...options.limits },

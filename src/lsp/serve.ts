@@ -11,7 +11,7 @@ export interface ServeLspOptions {
   /** The command line, which says how the editor connects. @default process.argv.slice(2) */
   readonly args?: readonly string[];
   /**
-   * Ends the process when the editor is done or gone: 0 after `shutdown`, otherwise 1. A server that stayed would hold
+   * Ends the process when the editor is done or has died: 0 after `shutdown`, otherwise 1. A server that stayed would hold
    * memory for an editor that is closed. @default process.exit
    */
   readonly exit?: (code: number) => void;

@@ -37,10 +37,10 @@ export interface TaskOptions {
   readonly store?: WorkStore;
 }
 
-/** A task that this process does. */
+/** A task that runs in this process. */
 export type LiveTask = LiveWork<TaskBody>;
 
-/** The tasks of a server or a client, whichever process does them. */
+/** The tasks of a server or a client, in all its processes. */
 export class TaskTable {
   readonly #table: WorkTable<TaskBody>;
   readonly #clock: Clock;
@@ -128,7 +128,7 @@ export class TaskTable {
     return this.#table.follow(record.id, record, follower);
   }
 
-  /** Changes a task, whichever process does it. */
+  /** Changes a task of any process. */
   async change(
     taskId: unknown,
     owner: string,
@@ -140,7 +140,7 @@ export class TaskTable {
     return record;
   }
 
-  /** Changes the status of a task that this process does, unless it is over. */
+  /** Changes the status of a task that runs in this process, unless it is over. */
   become(
     task: LiveTask,
     status: TaskStatus,
@@ -176,7 +176,7 @@ export class TaskTable {
   ): Promise<object> {
     let record = await this.find(taskId, owner);
     while (record.phase !== "over") {
-      // The caller is gone and will not see this error.
+      // The caller has disconnected and will not see this error.
       if (signal.aborted) throw signal.reason;
       meanwhile(record);
       record = await this.#next(record, signal);
@@ -190,7 +190,7 @@ export class TaskTable {
     return { ...rest, _meta: { ..._meta, [MetaKey.RelatedTask]: { taskId: record.id } } };
   }
 
-  /** Cancels all tasks that this process does. */
+  /** Cancels all tasks that run in this process. */
   end(): void {
     this.#table.close();
   }
@@ -235,7 +235,7 @@ export class TaskTable {
     }
   }
 
-  /** The time of a task is up. */
+  /** A task has expired. */
   async #drop(task: LiveTask): Promise<void> {
     try {
       await this.become(task, "cancelled");

@@ -5,10 +5,9 @@ import type { Service } from "../protocol/service.ts";
 import type { TargetState } from "../protocol/target-state.ts";
 import type { Answered, Watch } from "../protocol/watch.ts";
 import { CallSeries, durationBounds } from "./call-series.ts";
-import { EventLoopLag } from "./event-loop-lag.ts";
 import { Bounded, Count, type Family, type Series } from "./metric-family.ts";
 import { settled, sideOf } from "./observed-call.ts";
-import { processFamilies } from "./process-metrics.ts";
+import { EventLoopLag, processFamilies } from "./process-metrics.ts";
 import { type Exposition, exposition } from "./prometheus.ts";
 import { version } from "./version.ts";
 

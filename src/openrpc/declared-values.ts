@@ -103,7 +103,7 @@ class Search {
   /** The schema, or the alternative of it, that a value has the form of; a plain one before a rich one. */
   #fitting(schema: JsonSchema | undefined, value: unknown, deep = 0): JsonSchemaObject | undefined {
     const known = this.#resolved(schema);
-    const { anyOf = known?.["oneOf"] } = known ?? {};
+    const { oneOf, anyOf = oneOf } = known ?? {};
     if (!Array.isArray(anyOf)) return known !== undefined && fits(known, value) ? known : undefined;
     if (deep > deepest) return undefined;
     const all = (anyOf as readonly JsonSchema[])

@@ -33,7 +33,7 @@ export interface DocumentChange {
 }
 
 /**
- * Compares two OpenRPC documents, and says what breaks callers of the old one: methods that are gone or renamed, params
+ * Compares two OpenRPC documents, and reports what breaks callers of the old one: methods that were removed or renamed, params
  * that became required or narrower, wider results and items, and other error codes.
  * @example
  * ```ts
@@ -66,7 +66,7 @@ export function compareDocuments(
   return changes;
 }
 
-/** A method that is gone; one that is new and has the same params and results is its new name. */
+/** A method that was removed; a new one with the same params and results counts as its new name. */
 function gone(method: OpenrpcMethod, added: Map<string, OpenrpcMethod>): DocumentChange {
   const signature = signatureOf(method);
   const renamed = [...added.values()].filter((other) => signatureOf(other) === signature);
@@ -112,12 +112,12 @@ function changesOf(
   const streamed = before["x-stream"];
   const streams = after["x-stream"];
   if ((streamed === undefined) !== (streams === undefined)) {
-    const message = streams === undefined ? "does not stream any more" : "streams now";
+    const message = streams === undefined ? "no longer streams" : "now streams";
     return [make("method-kind", true, message)];
   }
   const uploads = after["x-upload"];
   if ((before["x-upload"] === undefined) !== (uploads === undefined)) {
-    const message = uploads === undefined ? "takes no upload any more" : "takes an upload now";
+    const message = uploads === undefined ? "no longer takes an upload" : "now takes an upload";
     return [make("method-kind", true, message)];
   }
   const oldSchemas = old.components?.schemas ?? {};
@@ -139,7 +139,7 @@ function changesOf(
   }
   if (before["x-idempotent"] === true && after["x-idempotent"] !== true) {
     changes.push(
-      make("not-idempotent", true, "is not idempotent any more, and callers may repeat it"),
+      make("not-idempotent", true, "is no longer idempotent, but callers may repeat it"),
     );
   }
   if (after.deprecated === true && before.deprecated !== true) {
@@ -151,8 +151,8 @@ function changesOf(
 /** The misfit as seen by callers that expect the old schema. */
 function wasOnce({ kind, what }: Misfit): string {
   return kind === "required"
-    ? "may be missing now"
-    : `may be something else now; callers expect that it ${what}`;
+    ? "may now be missing"
+    : `may now be something else; callers expect that it ${what}`;
 }
 
 function paramChanges(
@@ -175,7 +175,7 @@ function paramChanges(
   const moved = after.paramStructure !== "by-name" && names.some((name, i) => order[i] !== name);
   const isSame = names.every((name) => after.params.some((param) => param.name === name));
   if (moved && isSame) {
-    const message = `params by position have another order: ${order.join(", ")}`;
+    const message = `positional params have a different order: ${order.join(", ")}`;
     changes.push({ kind: "param-order", breaking: true, method, message });
   }
   return changes;

@@ -110,7 +110,7 @@ class _Socket:
             yield replies
         finally:
             for id in ids:
-                # What is still here was not answered, so that nobody waits for it any more.
+                # What is still here was not answered, and nothing waits for it.
                 if self._waiting.pop(id, None) is not None and not self.is_ended:
                     params = {"id": id}
                     notice = {"jsonrpc": "2.0", "method": "$/cancelRequest", "params": params}

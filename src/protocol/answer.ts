@@ -1,4 +1,4 @@
-import { BatchAnswer, batchFault, type EntryAnswerer, later } from "./batch-answer.ts";
+import { BatchAnswer, batchFault, type EntryAnswerer } from "./batch-answer.ts";
 import type { CallSettings } from "./call-settings.ts";
 import { isEnvelope } from "./envelope.ts";
 import {
@@ -13,6 +13,8 @@ import {
 import type { Disclose, Handle } from "./handle.ts";
 import { caught, LaterReply } from "./handler-reply.ts";
 import { IncomingCall, type RunningCall, type Writer } from "./incoming-call.ts";
+import { type AnswerReceiver, LaterAnswer, later } from "./later-answer.ts";
+import type { MessageLimits } from "./limits.ts";
 import { holdBytes } from "./memory-bounds.ts";
 import {
   type ErrorObject,
@@ -21,7 +23,6 @@ import {
   type Reply,
   type Request,
 } from "./message.ts";
-import type { MessageLimits } from "./message-limits.ts";
 import type { Origin } from "./origin.ts";
 import type { Overload } from "./overload.ts";
 import {
@@ -91,29 +92,35 @@ export class Answerer implements Writer, EntryAnswerer {
     return refusing;
   }
 
-  answer(text: string, origin: Origin): Answer {
+  /** With a receiver, an asynchronous reply goes to it, and the promise that is returned never settles. */
+  answer(text: string, origin: Origin, receiver?: AnswerReceiver): Answer {
     if (text.length > this.settings.limits.maxMessageBytes) return this.tooLarge(origin);
     const payload = parsePayload(text, this.settings.limits.maxBatch);
     return payload === unparsable
       ? this.unreadable(origin, text.length)
-      : this.answerPayload(payload, text, origin);
+      : this.answerPayload(payload, text, origin, receiver);
   }
 
-  /** For wires that already parsed the payload to tell calls from replies. */
-  answerPayload(payload: unknown, text: string, origin: Origin): Answer {
+  /** For wires that already parsed the payload to distinguish calls from replies. */
+  answerPayload(payload: unknown, text: string, origin: Origin, receiver?: AnswerReceiver): Answer {
     return Array.isArray(payload)
-      ? this.#answerBatch(payload, text, origin)
-      : this.answerMessage(payload, text, undefined, origin);
+      ? this.#answerBatch(payload, text, origin, receiver)
+      : this.answerMessage(payload, text, undefined, origin, receiver);
   }
 
-  #answerBatch(entries: readonly unknown[], text: string, origin: Origin): Answer {
+  #answerBatch(
+    entries: readonly unknown[],
+    text: string,
+    origin: Origin,
+    receiver: AnswerReceiver | undefined,
+  ): Answer {
     const { usual = Number.POSITIVE_INFINITY } = this.settings.messageLimits ?? {};
     const fault =
       text.length > usual
         ? limitExceeded("maxMessageBytes", usual)
         : batchFault(entries, this.settings, origin);
     return fault === undefined
-      ? new BatchAnswer(this, entries, text, origin).answer()
+      ? new BatchAnswer(this, entries, text, origin).answer(receiver)
       : this.#refusePayload(fault, origin, text.length);
   }
 
@@ -144,11 +151,13 @@ export class Answerer implements Writer, EntryAnswerer {
     text: string,
     batch: BatchAnswer | undefined,
     origin: Origin,
+    receiver: AnswerReceiver | undefined,
   ): Answer {
-    if (this.#watch === undefined) return this.#answerOne(message, text, batch, origin, undefined);
+    if (this.#watch === undefined)
+      return this.#answerOne(message, text, batch, origin, receiver, undefined);
     const length = batch === undefined ? text.length : batch.length();
     const watched = new WatchedMessage(this.#watch, message, origin, length, batch?.entry);
-    const answer = this.#answerOne(message, text, batch, origin, watched);
+    const answer = this.#answerOne(message, text, batch, origin, receiver, watched);
     // An asynchronous reply is reported when it is written.
     if (!(answer instanceof Promise)) watched.end(answer);
     return answer;
@@ -159,6 +168,7 @@ export class Answerer implements Writer, EntryAnswerer {
     text: string,
     batch: BatchAnswer | undefined,
     origin: Origin,
+    receiver: AnswerReceiver | undefined,
     watched: WatchedMessage | undefined,
   ): Answer {
     if (!isEnvelope(message)) {
@@ -210,10 +220,11 @@ export class Answerer implements Writer, EntryAnswerer {
     } catch (thrown) {
       reply = caught(thrown, context);
     }
-    if (isThenable(reply)) return this.#later(reply, context, text, version, id, batch, watched);
+    if (isThenable(reply))
+      return this.#later(reply, context, text, version, id, batch, receiver, watched);
     const written = this.writer.reply(reply, context, version, id, batch, watched);
     return written instanceof Promise
-      ? this.#later(written, context, text, version, id, batch, watched)
+      ? this.#later(written, context, text, version, id, batch, receiver, watched)
       : written;
   }
 
@@ -230,10 +241,12 @@ export class Answerer implements Writer, EntryAnswerer {
     version: Version,
     id: string | undefined,
     batch: BatchAnswer | undefined,
+    receiver: AnswerReceiver | undefined,
     watched: WatchedMessage | undefined,
   ): Promise<string | undefined> {
-    const answer = batch === undefined ? new Promise<string | undefined>(keepResolve) : later;
-    const call = context.wait(this, batch?.entryResolver() ?? kept);
+    const own = batch === undefined && receiver === undefined ? new LaterAnswer() : undefined;
+    const to = batch?.entryReceiver() ?? receiver ?? (own as LaterAnswer);
+    const call = context.wait(this, to);
     call.version = version;
     call.idText = context.origin.held === undefined ? id : detachRequest(context.request, id);
     call.batch = batch;
@@ -246,7 +259,7 @@ export class Answerer implements Writer, EntryAnswerer {
     }
     if (pending instanceof LaterReply) pending.settle(call);
     else settleWhenDone(pending, call);
-    return answer;
+    return own?.promise ?? later;
   }
 
   /** Writes the reply of an asynchronous call. */
@@ -256,13 +269,6 @@ export class Answerer implements Writer, EntryAnswerer {
     if (!(text instanceof Promise)) watched?.end(text);
     return text;
   }
-}
-
-/** Resolves the promise made last; an executor per call would cost a closure and everything that it captures. */
-let kept: (text: string | undefined) => void;
-
-function keepResolve(resolve: (text: string | undefined) => void): void {
-  kept = resolve;
 }
 
 /**

@@ -1,6 +1,7 @@
 import type { Answer, AnswerSettings } from "./answer.ts";
 import { isEnvelope } from "./envelope.ts";
 import { invalidRequest, limitExceeded } from "./errors.ts";
+import { type AnswerReceiver, LaterAnswer, later } from "./later-answer.ts";
 import type { ErrorObject, Id } from "./message.ts";
 import type { Origin } from "./origin.ts";
 import { BatchText } from "./parse.ts";
@@ -11,11 +12,14 @@ export interface EntryAnswerer {
   readonly settings: AnswerSettings;
   readonly writer: ReplyWriter;
   /** Returns `later` for an asynchronous entry, whose reply is then given to the batch. */
-  answerMessage(message: unknown, text: string, batch: BatchAnswer, origin: Origin): Answer;
+  answerMessage(
+    message: unknown,
+    text: string,
+    batch: BatchAnswer,
+    origin: Origin,
+    receiver: undefined,
+  ): Answer;
 }
-
-/** Stands for a reply that comes later; a promise per entry would cost more than the entry. */
-export const later: Promise<undefined> = new Promise(() => {});
 
 const emptyBatch = invalidRequest("a batch must hold at least one request");
 const noBatches = invalidRequest("batches are not accepted here; send one message per payload");
@@ -57,7 +61,7 @@ export class BatchAnswer extends BatchText {
   #queued = 0;
   #starting = false;
   #givenUp: Set<unknown> | undefined;
-  #resolve: ((text: string | undefined) => void) | undefined;
+  #receiver: AnswerReceiver | undefined;
 
   constructor(answerer: EntryAnswerer, entries: readonly unknown[], text: string, origin: Origin) {
     super(text);
@@ -66,26 +70,34 @@ export class BatchAnswer extends BatchText {
     this.#origin = origin;
   }
 
-  answer(): Answer {
+  answer(receiver: AnswerReceiver | undefined): Answer {
     this.#start();
     if (this.#isDone) return this.#written();
     if (this.#origin.held !== undefined) this.detach();
-    return new Promise((resolve) => (this.#resolve = resolve));
+    if (receiver === undefined) {
+      const own = new LaterAnswer();
+      this.#receiver = own;
+      return own.promise;
+    }
+    this.#receiver = receiver;
+    return later;
   }
 
-  /** The current entry is asynchronous; returns the function that takes its reply. */
-  entryResolver(): (reply: string | undefined) => void {
-    const place = this.entry;
+  /** The current entry is asynchronous; returns what takes its reply. */
+  entryReceiver(): AnswerReceiver {
     this.#isHead = false;
     this.#open++;
-    return (reply) => {
-      this.#open--;
-      this.#keep(reply, place);
-      // It may finish while other entries are being started, and that loop goes on by itself.
-      if (this.#starting) return;
-      this.#start();
-      if (this.#isDone) this.#resolve?.(this.#written());
-    };
+    return new EntryReceiver(this, this.entry);
+  }
+
+  /** An asynchronous entry was answered. */
+  entryAnswered(reply: string | undefined, place: number): void {
+    this.#open--;
+    this.#keep(reply, place);
+    // It may finish while other entries are being started, and that loop then continues.
+    if (this.#starting) return;
+    this.#start();
+    if (this.#isDone) this.#receiver?.answered(this.#written());
   }
 
   /** Whether its memory is counted. */
@@ -124,7 +136,7 @@ export class BatchAnswer extends BatchText {
     while (!this.#isStarted && this.#open < limits.maxBatchConcurrency) {
       this.entry = this.#next++;
       const message = this.#entries[this.entry];
-      const reply = this.#answerer.answerMessage(message, this.text, this, this.#origin);
+      const reply = this.#answerer.answerMessage(message, this.text, this, this.#origin, undefined);
       if (!(reply instanceof Promise)) this.#keep(reply, this.entry);
     }
     this.#starting = false;
@@ -167,6 +179,20 @@ export class BatchAnswer extends BatchText {
     // If every entry failed with the same error, HTTP takes its status from it.
     this.#origin.lastError = this.refusal.of(this.#entries.length);
     return `[${replies}]`;
+  }
+}
+
+class EntryReceiver implements AnswerReceiver {
+  readonly #batch: BatchAnswer;
+  readonly #place: number;
+
+  constructor(batch: BatchAnswer, place: number) {
+    this.#batch = batch;
+    this.#place = place;
+  }
+
+  answered(text: string | undefined): void {
+    this.#batch.entryAnswered(text, this.#place);
   }
 }
 

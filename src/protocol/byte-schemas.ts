@@ -33,7 +33,7 @@ export function byteStream(): Schema<ReadableStream<Uint8Array>> {
   return schemaOf(json, "a ReadableStream", (value) => value instanceof ReadableStream);
 }
 
-/** The JSON Schema of what stands for a Blob, a File or a stream in a message. */
+/** The JSON Schema of the placeholder for a Blob, a File or a stream in a message. */
 export function descriptorSchema(kind: Exclude<ByteKind, "bytes">): object {
   const about = { size: { type: "integer", minimum: 0 }, type: { type: "string" } };
   return {

@@ -79,5 +79,5 @@ export interface CallContext extends Context {
   /** Counts memory that the call holds besides its message, or releases it; false if that is too much. */
   hold(bytes: number): boolean;
   /** The caller was sent progress, which restarts its own timeout but not the server's. */
-  heard(): void;
+  progressSent(): void;
 }

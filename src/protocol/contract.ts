@@ -46,7 +46,7 @@ export interface ErrorDefinition {
 export type ErrorDefinitions = { readonly [name: string]: ErrorDefinition };
 
 /**
- * Defines errors that methods share. Their codes keep their literal types, by which callers tell the errors apart.
+ * Defines errors that methods share. Their codes keep their literal types, by which callers distinguish the errors.
  * @example
  * ```ts
  * import { defineErrors, method } from "callwire";

@@ -298,7 +298,7 @@ const limited: Readonly<Record<LimitExceeded["limit"], readonly [what: string, u
 /** Rejects a whole payload. The reply has no id, so clients find the call by `limit` and `max`. */
 export function limitExceeded(limit: LimitExceeded["limit"], max: number): ErrorObject {
   const [what, unit] = limited[limit];
-  return invalidRequest({ limit, max, details: `a ${what} holds at most ${max} ${unit}` });
+  return invalidRequest({ limit, max, details: `a ${what} must have at most ${max} ${unit}` });
 }
 
 /** The same for a call of a method, whose status over HTTP is 413. */

@@ -1,11 +1,11 @@
 import type { Attachments } from "./attachments.ts";
 import { type Envelope, isEnvelope } from "./envelope.ts";
 import { WireError } from "./errors.ts";
+import { parseJson } from "./json-text.ts";
 import type { Link, Outgoing } from "./link.ts";
 import { type Linked, LinkedList } from "./linked-list.ts";
-import type { Reply, Request, TypedPaths } from "./message.ts";
+import type { Id, Reply, Request, TypedPaths } from "./message.ts";
 import { badReply, pairBatch, pairOne } from "./pair.ts";
-import { parseJson } from "./parsed-json.ts";
 import { requestText } from "./serialize.ts";
 import { safeTap, type Tap } from "./tap.ts";
 
@@ -21,6 +21,8 @@ export class Payload implements Linked<Payload> {
    * `Outgoing`.
    */
   onCancel: (() => void) | undefined = undefined;
+  /** Set by the exchange: cancels one call, while others of the payload are still wanted. */
+  onCancelOne: ((id: Id | undefined) => void) | undefined = undefined;
   /** Set by the exchange: the bytes beside the reply. */
   attachments: Attachments | undefined = undefined;
   /** Set by the exchange: whether the server refused the credentials, so that nothing ran. */
@@ -86,7 +88,7 @@ export class Payload implements Linked<Payload> {
   take(
     message: Envelope,
     text: string,
-    give: (id: unknown, count: number) => void,
+    give: (id: Id | undefined, count: number) => void,
   ): boolean | Promise<void> {
     this.tap?.(text, "received");
     const { id, token, value, types } = (isEnvelope(message.params) ? message.params : {}) as {
@@ -96,17 +98,20 @@ export class Payload implements Linked<Payload> {
       types?: TypedPaths;
     };
     if (message.method === "$/stream") {
-      return this.#of(id)?.item(value, (count) => give(id, count), types) ?? true;
+      const at = this.#indexOf(id);
+      // The id of the message may be anything.
+      const credit = (count: number): void => give(this.requests[at]?.id, count);
+      return this.outgoing[at]?.item(value, credit, types) ?? true;
     }
     if (message.method !== "$/progress") return false;
-    this.#of(token)?.progress(value, types);
+    this.outgoing[this.#indexOf(token)]?.progress(value, types);
     return true;
   }
 
-  #of(id: unknown): Outgoing | undefined {
+  #indexOf(id: unknown): number {
     // A message that comes before a single reply can only belong to that call.
-    if (this.outgoing.length === 1) return this.outgoing[0];
-    return this.outgoing[this.requests.findIndex((request) => request.id === id)];
+    if (this.outgoing.length === 1) return 0;
+    return this.requests.findIndex((request) => request.id === id);
   }
 }
 
@@ -242,6 +247,7 @@ class ExchangeLink implements Link {
           waiting[i]?.reject(error);
           // The other calls of the batch still wait for their replies.
           if (--left === 0) fail(error);
+          else payload.onCancelOne?.(payload.requests[i]?.id);
         };
         each.cancel = cancel;
       });

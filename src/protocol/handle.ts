@@ -1,9 +1,9 @@
-import type { AuthScheme } from "./auth-scheme.ts";
 import type { Context } from "./context.ts";
-import type { EndedSession } from "./ended-session.ts";
+import type { AuthScheme } from "./credentials.ts";
 import type { Undisclosed } from "./errors.ts";
 import type { ErrorObject, MaybePromise, Reply, Request } from "./message.ts";
 import type { Principal, Transport } from "./origin.ts";
+import type { EndedSession } from "./session-reports.ts";
 import type { Watcher } from "./watch.ts";
 
 /**
@@ -95,6 +95,6 @@ export function composeDisclosure(middleware: readonly Middleware[]): Disclose |
 }
 
 /** Distinguishes a refusal from a principal. */
-export function isRefusal(verdict: Principal | ErrorObject | undefined): verdict is ErrorObject {
-  return verdict !== undefined && "code" in verdict;
+export function isRefusal(decision: Principal | ErrorObject | undefined): decision is ErrorObject {
+  return decision !== undefined && "code" in decision;
 }

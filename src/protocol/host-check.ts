@@ -26,7 +26,7 @@ interface RefusalLog {
 /** Longest header in a line or reply, in characters; callers choose it. */
 const longestHeader = 128;
 
-/** The headers that tell where a request comes from. */
+/** The headers that show where a request comes from. */
 export interface RequestSource {
   readonly host: string | undefined;
   readonly origin: string | undefined;

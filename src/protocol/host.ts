@@ -14,10 +14,9 @@ import {
   isRefusal,
   type Middleware,
 } from "./handle.ts";
-import { type Limits, limitOf, limitsFrom } from "./limits.ts";
+import { type Limits, limitOf, limitsFrom, MessageLimits } from "./limits.ts";
 import { type Log, safeLog } from "./log.ts";
 import { type ErrorObject, failure, isThenable } from "./message.ts";
-import { MessageLimits } from "./message-limits.ts";
 import { Origin } from "./origin.ts";
 import { callsWhere, endSubscriptions } from "./origin-calls.ts";
 import { Overload, type OverloadOptions } from "./overload.ts";
@@ -261,17 +260,19 @@ function safeAdmission(admit: Admit, log: Log): Admit {
     return { ...internalError, status: 500 };
   };
   return (transport) => {
-    const logged = (verdict: Awaited<ReturnType<Admit>>): typeof verdict => {
-      if (isRefusal(verdict)) {
-        const { reason = verdict.message } = verdict as ErrorObject & Undisclosed;
+    const logged = (decision: Awaited<ReturnType<Admit>>): typeof decision => {
+      if (isRefusal(decision)) {
+        const { reason = decision.message } = decision as ErrorObject & Undisclosed;
         const { kind, remoteAddress } = transport;
         log.debug({ transport: kind, address: remoteAddress, reason }, "connection refused");
       }
-      return verdict;
+      return decision;
     };
     try {
-      const verdict = admit(transport);
-      return isThenable(verdict) ? verdict.then(logged).then(undefined, failed) : logged(verdict);
+      const decision = admit(transport);
+      return isThenable(decision)
+        ? decision.then(logged).then(undefined, failed)
+        : logged(decision);
     } catch (thrown) {
       return failed(thrown);
     }

@@ -4,6 +4,7 @@ import type { CallSettings } from "./call-settings.ts";
 import { deadlineOf } from "./clock.ts";
 import type { CallContext } from "./context.ts";
 import { asError, requestCancelled, requestTimeout } from "./errors.ts";
+import type { AnswerReceiver } from "./later-answer.ts";
 import type { Limits } from "./limits.ts";
 import type { Log } from "./log.ts";
 import { changeHeld } from "./memory-bounds.ts";
@@ -19,8 +20,8 @@ import type { Origin, Peer, Principal, Transport } from "./origin.ts";
 import { addCall, type CallEntry } from "./origin-calls.ts";
 import type { Version } from "./parse.ts";
 import type { TimedCall } from "./running.ts";
+import { discardBytes } from "./sent-bytes.ts";
 import type { Share } from "./shares.ts";
-import { discardBytes } from "./unread-bytes.ts";
 import { ValueCodec } from "./value-codec.ts";
 import type { WatchedMessage, Watches } from "./watch.ts";
 
@@ -133,12 +134,12 @@ export class IncomingCall implements CallContext {
     call.limitMs = limitMs;
     // Middleware that awaited something, or read the deadline, has fixed it by the server's limit.
     if (startMs !== undefined) {
-      call.dueAt = this.#dueFrom(startMs, call.heard?.lastMs ?? startMs);
+      call.dueAt = this.#dueFrom(startMs, call.progress?.lastMs ?? startMs);
     }
     if (call.writer !== undefined) this.settings.running.schedule(call, this.#timeoutMs());
   }
 
-  heard(): void {
+  progressSent(): void {
     if (this.#askedMs() === Number.POSITIVE_INFINITY) return;
     const call = this.#running();
     this.#setDue(call);
@@ -146,8 +147,8 @@ export class IncomingCall implements CallContext {
     if (startMs === undefined) return;
     // Never earlier: the call may be due a tick later than required.
     const { clock } = this.settings.running;
-    const lastMs = Math.max(call.heard?.lastMs ?? startMs, clock.elapsed());
-    call.heard = { startMs, lastMs };
+    const lastMs = Math.max(call.progress?.lastMs ?? startMs, clock.elapsed());
+    call.progress = { startMs, lastMs };
     call.dueAt = this.#dueFrom(startMs, lastMs);
   }
 
@@ -168,7 +169,7 @@ export class IncomingCall implements CallContext {
       this.request.types === undefined
         ? { token, value }
         : { token, ...this.values.members(value) };
-    if (this.origin.peer.notify("$/progress", report)) this.heard();
+    if (this.origin.peer.notify("$/progress", report)) this.progressSent();
   }
 
   notify(method: string, params?: Params): boolean {
@@ -176,10 +177,10 @@ export class IncomingCall implements CallContext {
   }
 
   /** The call outlives this turn; its reply is written when it settles or ends early. */
-  wait(writer: Writer, resolve: (text: string | undefined) => void): RunningCall {
+  wait(writer: Writer, receiver: AnswerReceiver): RunningCall {
     const call = this.#running();
     call.writer = writer;
-    call.resolve = resolve;
+    call.receiver = receiver;
     this.settings.running.enter(call, this.#timeoutMs());
     call.share = this.settings.running.share(this.origin);
     this.origin.count(1, 0);
@@ -226,7 +227,7 @@ export class IncomingCall implements CallContext {
 
   /** When the call began, derived from its deadline; undefined while it has none. */
   #startMs(call: RunningCall): number | undefined {
-    if (call.heard !== undefined || call.dueAt === undefined) return call.heard?.startMs;
+    if (call.progress !== undefined || call.dueAt === undefined) return call.progress?.startMs;
     return call.dueAt - (this.#timeoutMs() ?? 0);
   }
 
@@ -250,7 +251,7 @@ export class RunningCall implements TimedCall {
   epochOffset: number | undefined;
   limitMs: number | undefined;
   /** When it began, and when progress was last sent, on the scale of `dueAt`; set by the first report of progress. */
-  heard: { readonly startMs: number; readonly lastMs: number } | undefined;
+  progress: { readonly startMs: number; readonly lastMs: number } | undefined;
   principal: Principal | undefined;
   isStream: boolean;
   isSubscription: boolean;
@@ -259,7 +260,7 @@ export class RunningCall implements TimedCall {
   onEnded: (() => void) | undefined;
   /** How the reply is written and delivered; fields, because a closure costs more. */
   writer: Writer | undefined;
-  resolve: ((text: string | undefined) => void) | undefined;
+  receiver: AnswerReceiver | undefined;
   version: Version;
   idText: string | undefined;
   batch: BatchAnswer | undefined;
@@ -278,7 +279,7 @@ export class RunningCall implements TimedCall {
     this.dueAt = undefined;
     this.epochOffset = undefined;
     this.limitMs = undefined;
-    this.heard = undefined;
+    this.progress = undefined;
     this.principal = undefined;
     this.isStream = false;
     this.isSubscription = false;
@@ -286,7 +287,7 @@ export class RunningCall implements TimedCall {
     this.controller = undefined;
     this.onEnded = undefined;
     this.writer = undefined;
-    this.resolve = undefined;
+    this.receiver = undefined;
     this.version = "2.0";
     this.idText = undefined;
     this.batch = undefined;
@@ -305,14 +306,8 @@ export class RunningCall implements TimedCall {
       return;
     }
     this.context.done(this);
-    if (!isEnded && this.writer !== undefined) this.resolve?.(written);
+    if (!isEnded) this.receiver?.answered(written);
     this.writer = undefined;
-  }
-
-  /** Answers with an error, before the handler is done. */
-  #fail(error: ErrorObject): void {
-    if (this.writer !== undefined)
-      this.resolve?.(this.writer.write(failure(error), this) as string);
   }
 
   get signal(): AbortSignal {
@@ -323,24 +318,27 @@ export class RunningCall implements TimedCall {
     return this.controller.signal;
   }
 
+  /** Answers with an error, before the handler is done. */
   end(error: ErrorObject): void {
     if (this.ended !== undefined) return;
     this.ended = error;
-    this.#fail(error);
-    this.controller?.abort(asError(error));
-    this.onEnded?.();
+    const text = this.writer?.write(failure(error), this) as string | undefined;
+    this.#stop(error, text);
   }
 
   /** The caller cancelled and expects no reply. */
   drop(): void {
     if (this.ended !== undefined) return;
     this.ended = requestCancelled;
-    if (this.writer !== undefined) {
-      this.watched?.drop(requestCancelled);
-      this.resolve?.(undefined);
-    }
-    this.controller?.abort(asError(requestCancelled));
+    if (this.writer !== undefined) this.watched?.drop(requestCancelled);
+    this.#stop(requestCancelled, undefined);
+  }
+
+  /** Tells the handler first, so that nothing which it still sends comes after the reply. */
+  #stop(error: ErrorObject, text: string | undefined): void {
+    this.controller?.abort(asError(error));
     this.onEnded?.();
+    this.receiver?.answered(text);
   }
 
   expire(): void {

@@ -55,7 +55,7 @@ export class ItemSender {
     this.#watch?.stream(context, 1);
   }
 
-  /** True if the item was or will be sent; false if the reader is gone. */
+  /** True if the item was or will be sent; false if the reader has left. */
   send(value: unknown): true | Promise<boolean> {
     if (this.#rich === undefined) return this.#send({ id: this.#id, value });
     const { values, limits } = this.#rich;
@@ -156,7 +156,7 @@ class Gate {
     });
   }
 
-  /** Waits for the wire, or until the reader is gone. */
+  /** Waits for the wire, or until the reader has left. */
   openedOr(ready: Promise<void>): Promise<void> {
     return new Promise((resolve) => {
       this.#waiting = resolve;

@@ -52,3 +52,12 @@ export function keptEntries(text: string, keeps: readonly boolean[]): string {
   }
   return `[${kept.join(",")}]`;
 }
+
+/** The parsed value; undefined if the string is not JSON. */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -89,12 +89,21 @@ export class WireBuffers {
   readonly #most: number;
   readonly #checkAfter: number;
   readonly #open = new Set<Buffering>();
+  /** Those of `#open` that were shed: a socket keeps its bytes until the end of the turn in which it was destroyed. */
+  readonly #shed = new Set<Buffering>();
   /** Bytes moved since the last check. */
   #moved = 0;
+  #isFull = false;
 
   constructor(most: number) {
     this.#most = most;
     this.#checkAfter = most / 8;
+  }
+
+  /** Whether a long message may be buffered. If not, its connection must be closed, since shedding others frees nothing now. */
+  get hasRoom(): boolean {
+    if (this.#isFull) this.#check();
+    return !this.#isFull;
   }
 
   opened(connection: Buffering): void {
@@ -103,6 +112,7 @@ export class WireBuffers {
 
   closed(connection: Buffering): void {
     this.#open.delete(connection);
+    this.#shed.delete(connection);
   }
 
   /** Up to this many more bytes may be buffered now. Summing over all connections each time would cost too much. */
@@ -113,16 +123,24 @@ export class WireBuffers {
 
   #check(): void {
     this.#moved = 0;
-    const kept = Array.from(this.#open, (connection) => ({
-      connection,
-      bytes: connection.bufferedBytes,
-    }));
-    let total = kept.reduce((sum, { bytes }) => sum + bytes, 0);
+    const kept: { connection: Buffering; bytes: number }[] = [];
+    let total = 0;
+    let shedBytes = 0;
+    for (const connection of this.#open) {
+      const bytes = connection.bufferedBytes;
+      if (this.#shed.has(connection)) shedBytes += bytes;
+      else {
+        total += bytes;
+        kept.push({ connection, bytes });
+      }
+    }
+    this.#isFull = total + shedBytes > 2 * this.#most;
     if (total <= this.#most) return;
     // Connections that buffer most are closed first.
     for (const { connection, bytes } of kept.sort((a, b) => b.bytes - a.bytes)) {
       if (total <= this.#most) break;
       total -= bytes;
+      this.#shed.add(connection);
       connection.shed();
     }
   }

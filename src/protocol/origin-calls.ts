@@ -78,7 +78,7 @@ export function endSubscriptions(calls: Iterable<RunningCall>): void {
   for (const call of [...calls]) if (call.isSubscription) call.end(cutShort);
 }
 
-/** Ends every running call of an origin whose connection broke; nothing of it starts any more. */
+/** Ends every running call of an origin whose connection broke; none of them starts afterwards. */
 export function abandonCalls(running: Running, origin: Origin, error: ErrorObject): void {
   origin.aborted = true;
   for (const call of [...callsOf(running, origin)]) call.end(error);

@@ -34,11 +34,13 @@ export interface Transport {
   readonly kind: string;
   /** Header names in lower case; empty on wires without headers. */
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
+  /** One header, on wires where that takes less than to make `headers`. */
+  header?(name: string): string | undefined;
   /** Identifies the connection that brought the call, to cache what is known about it. */
   readonly connection?: object | undefined;
   readonly remoteAddress: string | undefined;
   readonly remotePort?: number | undefined;
-  /** How long the caller waits, if the wire says so outside of the message. */
+  /** How long the caller waits, if the wire carries that outside of the message. */
   readonly timeoutMs?: number | undefined;
   /** The client certificate, if the wire is TLS and one was requested. */
   readonly certificate?: PeerCertificate | undefined;

@@ -120,7 +120,7 @@ export class Overload {
     return typeof timeoutMs === "number" && timeoutMs < this.waitedMs ? outOfTime : undefined;
   }
 
-  /** Counts a call of a peer; false if there is no room for it. */
+  /** Counts a call of a peer; false if the limit is reached. */
   take(peer?: object): boolean {
     const isTooLate = this.#room !== unlimited && this.#queuedMs > this.#maxDelayMs;
     if (isTooLate || this.#taken >= this.#room) {
@@ -155,7 +155,7 @@ export class Overload {
     return this.#cpu();
   }
 
-  /** A caller was gone before its call could run. */
+  /** A caller disconnected before its call could run. */
   callerLeft(): void {
     if (this.#gaveUp++ > 0) return;
     this.#countedSince = this.#clock.elapsed();
@@ -170,7 +170,7 @@ export class Overload {
       return;
     }
     this.#see(now);
-    // While the calls of one connection run, more arrive on the others, so that one turn can go on for ever.
+    // While the calls of one connection run, more arrive on the others, so that one turn may never end.
     const isEnough = this.#lateSlices > 0 || this.#peerChanges >= severalPeers;
     if (isEnough && this.#isLate() && this.#isOutOfPatience) this.#room = 0;
   }

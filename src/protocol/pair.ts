@@ -91,7 +91,7 @@ export function pairBatch(
 }
 
 /** The error of a call that has no reply in the batch's reply. */
-export const leftOut = "the reply to the batch leaves this call out";
+export const leftOut = "the reply to the batch lacks this call";
 
 function unanswered(unnamed: readonly Reply[]): WireError {
   if (unnamed.length === 0) return badReply(leftOut);

@@ -1,9 +1,10 @@
 import { duplicateMember } from "./duplicate-members.ts";
 import type { Envelope } from "./envelope.ts";
+import type { RpcErrorOptions } from "./errors.ts";
 import { skipSpace, valueEnd } from "./json-text.ts";
 import { exceedsDepth, type Limits } from "./limits.ts";
+import type { ErrorObject } from "./message.ts";
 import type { Origin } from "./origin.ts";
-import { SharedRefusal } from "./shared-refusal.ts";
 import { copyString } from "./string-copy.ts";
 
 /** A version of JSON-RPC. */
@@ -167,4 +168,24 @@ export function isVersion1(message: Envelope): boolean {
     message.id !== undefined &&
     (message.id === null || typeof message.id !== "object")
   );
+}
+
+/** The error that all entries of a batch failed with, so that HTTP can set the status as for one call. */
+export class SharedRefusal {
+  #error: (ErrorObject & RpcErrorOptions) | undefined = undefined;
+  #count = 0;
+
+  /** Adds the error of an entry; one without a status, or with another one than before, is not counted. */
+  add(error: ErrorObject & RpcErrorOptions): void {
+    const { status, code } = error;
+    const before = this.#error ?? error;
+    if (status === undefined || status !== before.status || code !== before.code) return;
+    this.#error = error;
+    this.#count++;
+  }
+
+  /** Undefined unless every entry failed with the same error. */
+  of(entries: number): ErrorObject | undefined {
+    return this.#count === entries ? this.#error : undefined;
+  }
 }

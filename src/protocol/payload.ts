@@ -1,7 +1,7 @@
 import { canonicalBatch, canonicalMessage } from "./canonical.ts";
 import { markDuplicates } from "./duplicate-members.ts";
 
-/** Stands for a payload that is not JSON. */
+/** The placeholder for a payload that is not JSON. */
 export const unparsable: unique symbol = Symbol("unparsable");
 
 /** Parses a message or an array of messages. Payloads in the usual form take the fast path. */

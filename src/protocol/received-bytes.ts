@@ -119,7 +119,7 @@ function blobOf(
 }
 
 const arriving =
-  "the bytes of this file arrive once: copy them to read them twice, or to slice them";
+  "this file can be read only once; copy its bytes to read them again or to slice them";
 
 /** A Blob or a File whose bytes arrive while it is read; `size` and `type` are known before. They can be read once. */
 function arrivingBlob<Value extends Blob>(

@@ -163,7 +163,7 @@ export class ReplyWriter {
     }
   }
 
-  /** The data of an error that cannot be converted is sent without types, if JSON takes it. */
+  /** The data of an error that cannot be converted is sent without types if it can be written as JSON. */
   #typedData(reply: Reply, context: CallContext): TypedJson | undefined {
     const data = reply.error?.data;
     try {

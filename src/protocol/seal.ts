@@ -14,7 +14,7 @@ export interface Seal {
 /** Why a received string was refused. */
 export interface Unsealed {
   readonly error: ErrorObject;
-  /** The message that it claims to hold, to tell the sender which call was refused. */
+  /** The message that it claims to hold, so that the refusal can name the call. */
   readonly message?: string | undefined;
 }
 

@@ -1,4 +1,6 @@
 import type { Attachments, ByteKind, Descriptor } from "./attachments.ts";
+import type { Reply, Request } from "./message.ts";
+import type { ValueCodec } from "./value-codec.ts";
 
 /** Shorter arrays of bytes are part of the message, as base64: a part of their own would take as many bytes. */
 export const attachedFromBytes = 16 * 1024;
@@ -75,4 +77,16 @@ export function streamOf(bytes: Uint8Array): ReadableStream<Uint8Array> {
       controller.close();
     },
   });
+}
+
+/** Closes the files and streams of a result that nothing will read. */
+export function discardBytes(
+  reply: Reply | undefined,
+  { types }: Request,
+  values: ValueCodec,
+): void {
+  if (reply === undefined || reply.error !== undefined || types === undefined) return;
+  const attachments =
+    reply.types === undefined ? values.encode(reply.result)?.attachments : reply.attachments;
+  attachments?.discard();
 }

@@ -38,6 +38,9 @@ export function traceContextOf(request: Request, transport: Transport): TraceCon
   }
   // The headers of a WebSocket belong to its upgrade, which may be days old.
   if (transport.kind === "websocket") return undefined;
+  // Most requests have none, and making all headers would take longer than the rest of a log entry.
+  if (transport.header !== undefined && transport.header("traceparent") === undefined)
+    return undefined;
   const { headers } = transport;
   return headers.traceparent === undefined ? undefined : stated(headers);
 }

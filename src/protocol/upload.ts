@@ -3,6 +3,7 @@ import type { CallContext, Context } from "./context.ts";
 import { isEnvelope } from "./envelope.ts";
 import { ErrorCode, invalidRequest, RpcError, serverBusy } from "./errors.ts";
 import { itemWindow } from "./item-queue.ts";
+import { exceedsDepth } from "./limits.ts";
 import type { ErrorObject, Id, TypedPaths } from "./message.ts";
 import type { Origin } from "./origin.ts";
 import { callsOf, endCall } from "./origin-calls.ts";
@@ -144,6 +145,10 @@ export class Upload implements AsyncIterableIterator<unknown> {
   ): ErrorObject | undefined {
     if (this.#isClosed || this.#isEnded) return undefined;
     if (++this.#received > this.#granted) return overrun;
+    const { maxDepth } = this.#context.limits;
+    // The message and its params are a level each.
+    if (exceedsDepth(value, maxDepth - 2))
+      return invalidRequest(`an item of the upload is nested deeper than ${maxDepth} levels`);
     this.#length += length;
     this.#items.push({ value, types, bytes });
     const hasRoom = this.#context.hold(bytes);

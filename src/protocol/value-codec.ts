@@ -38,8 +38,6 @@ export class ValueCodec {
   readonly #forms = new Map<string, Form>(Object.entries(builtIns));
   readonly #own: readonly AnyValueType[];
   readonly #most: number;
-  /** Most values have nothing rich, and then nothing needs to be allocated for them. */
-  #spare: Encoding | undefined;
 
   /** `most` is the limit of rich values in what is decoded. */
   constructor(own: readonly AnyValueType[] = [], most = 5000) {
@@ -58,16 +56,9 @@ export class ValueCodec {
    * streams always are.
    */
   encode(value: unknown, attaches = false): TypedJson | undefined {
-    if (isJson(value)) return undefined;
-    // Unset meanwhile, because a value type of the user may call `encode` itself.
-    const encoding = this.#spare ?? new Encoding(this.#forms, this.#own);
-    this.#spare = undefined;
-    encoding.attaches = attaches;
-    const json = encoding.encode(value);
-    const types = encoding.takeTypes();
-    const attachments = encoding.takeBytes();
-    this.#spare = encoding;
-    return types && new TypedJson(json, types, attachments);
+    // Most values have nothing rich.
+    if (isNatural(value, this.#own)) return undefined;
+    return new Encoding(this.#forms, this.#own, attaches).typed(value);
   }
 
   /** The members `value` and `types` of a notification about a call. Throws if it has Blobs or streams. */
@@ -201,30 +192,22 @@ class Encoding {
   #noted: string | undefined;
   #bytes: SentBytes | undefined;
   /** Whether long arrays of bytes are attached. */
-  attaches = false;
+  readonly #attaches: boolean;
 
-  constructor(forms: ReadonlyMap<string, Form>, own: readonly AnyValueType[]) {
+  constructor(forms: ReadonlyMap<string, Form>, own: readonly AnyValueType[], attaches: boolean) {
     this.#forms = forms;
     this.#own = own;
+    this.#attaches = attaches;
   }
 
-  /** The types that were found, before the next value is encoded. */
-  takeTypes(): TypedPaths | undefined {
-    const types = this.#types;
-    this.#types = undefined;
-    this.#noted = undefined;
-    return types;
-  }
-
-  /** The bytes that were found, before the next value is encoded. */
-  takeBytes(): Attachments | undefined {
-    const bytes = this.#bytes;
-    this.#bytes = undefined;
-    return bytes?.number();
+  /** Undefined if nothing in the value is rich. */
+  typed(value: unknown): TypedJson | undefined {
+    const json = this.#encode(value);
+    return this.#types && new TypedJson(json, this.#types, this.#bytes?.number());
   }
 
   /** Returns the value itself if nothing in it is rich. */
-  encode(value: unknown): unknown {
+  #encode(value: unknown): unknown {
     switch (typeof value) {
       case "object":
         return value === null ? value : this.#object(value);
@@ -255,13 +238,13 @@ class Encoding {
     const name = isPlain ? undefined : builtInOf(value);
     if (name !== undefined) {
       const isLong = value instanceof Uint8Array && value.length >= attachedFromBytes;
-      return isLong && this.attaches ? this.#attached(name, value) : this.#typed(name, value);
+      return isLong && this.#attaches ? this.#attached(name, value) : this.#typed(name, value);
     }
     const kind = isPlain ? undefined : byteKindOf(value);
     if (kind !== undefined) return this.#attached(kind, value as Blob);
     const { toJSON } = value as { toJSON?: unknown };
     if (typeof toJSON !== "function") return this.#members(value);
-    return this.encode(toJSON.call(value, `${this.#keys.at(-1) ?? ""}`));
+    return this.#encode(toJSON.call(value, `${this.#keys.at(-1) ?? ""}`));
   }
 
   #array(array: readonly unknown[]): readonly unknown[] {
@@ -298,11 +281,11 @@ class Encoding {
     if (isJson(member)) return member;
     this.#keys[depth] = key;
     this.#paths[depth + 1] = undefined;
-    return this.encode(member);
+    return this.#encode(member);
   }
 
   #typed(name: string, value: unknown): unknown {
-    const json = this.encode(this.#forms.get(name)?.toJson(value));
+    const json = this.#encode(this.#forms.get(name)?.toJson(value));
     this.#note(name);
     return json;
   }
@@ -334,6 +317,26 @@ class Encoding {
     this.#paths[depth] = path;
     return path;
   }
+}
+
+/** Whether JSON can express a value with all that is in it. Also false if it nests deeper, or may contain itself. */
+function isNatural(value: unknown, own: readonly AnyValueType[], levels = 32): boolean {
+  if (typeof value !== "object" || value === null) return isJson(value);
+  if (levels === 0) return false;
+  for (let i = 0; i < own.length; i++) if (own[i]?.test(value)) return false;
+  if (Array.isArray(value)) {
+    for (let i = 0; i < value.length; i++) {
+      if (!isNatural(value[i], own, levels - 1)) return false;
+    }
+    return true;
+  }
+  const { toJSON } = value as { toJSON?: unknown };
+  if (toJSON !== undefined || Object.getPrototypeOf(value) !== Object.prototype) return false;
+  for (const key in value) {
+    const member = (value as Container)[key];
+    if (member !== undefined && !isNatural(member, own, levels - 1)) return false;
+  }
+  return true;
 }
 
 /** Whether JSON can express a value; false for objects, which are examined later. */

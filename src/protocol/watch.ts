@@ -118,7 +118,7 @@ export class Watches implements Required<Omit<Watch, "untimed">> {
   #report(thrown: unknown): void {
     // Logged once: what fails for one call usually fails for all.
     if (!this.#failed)
-      this.#log.error({ err: thrown }, "a watch threw; further errors of it are not logged");
+      this.#log.error({ err: thrown }, "a watch threw; its further errors are not logged");
     this.#failed = true;
   }
 }

@@ -29,7 +29,7 @@ export interface AuditLogOptions {
   readonly decisions?: "all" | "denied";
   /**
    * Refuses calls that cannot be logged first. Each call then has two lines: one before it runs and
-   * one with its outcome. Without this, calls go on while the sink fails. @default false
+   * one with its outcome. Without this, calls still run while the sink fails. @default false
    */
   readonly failClosed?: boolean;
   /** Most lines waiting for a slow sink. Further ones are lost or, with `failClosed`, refused. @default 10000 */
@@ -105,18 +105,18 @@ export function auditLog(sink: AuditSink, options: AuditLogOptions = {}): Middle
   const admit =
     (next: Admit): Admit =>
     (transport) => {
-      const decided = (verdict: Principal | ErrorObject | undefined) => {
-        const refusal = isRefusal(verdict) ? verdict : undefined;
+      const decided = (decision: Principal | ErrorObject | undefined) => {
+        const refusal = isRefusal(decision) ? decision : undefined;
         const entry = entryOf("connection", refusal);
-        if (decisions === "denied" && refusal === undefined) return verdict;
-        const principal = isRefusal(verdict) ? undefined : verdict;
+        if (decisions === "denied" && refusal === undefined) return decision;
+        const principal = isRefusal(decision) ? undefined : decision;
         const fields = fieldsOf(entry, { principal, transport });
         if (!failClosed) writer.write(fields);
-        else return afterWriting(writer.tryWrite(fields), notWritten, () => verdict);
-        return verdict;
+        else return afterWriting(writer.tryWrite(fields), notWritten, () => decision);
+        return decision;
       };
-      const verdict = next(transport);
-      return isThenable(verdict) ? verdict.then(decided) : decided(verdict);
+      const decision = next(transport);
+      return isThenable(decision) ? decision.then(decided) : decided(decision);
     };
 
   return Object.assign(wrap, { admit, disclose, guards: "audit log" });
@@ -136,7 +136,7 @@ function entryOf(event: Entry["event"], error: (ErrorObject & Undisclosed) | und
   const { code, correlationId } = error;
   // Calls of unknown methods count as denied, since they may be probing.
   const isUnknown = code === ErrorCode.MethodNotFound;
-  const reason = error.reason ?? (isUnknown ? "there is no such method" : undefined);
+  const reason = error.reason ?? (isUnknown ? "the method does not exist" : undefined);
   // A refusal that is disguised for the caller still has a reason.
   const denied = event === "connection" || reason !== undefined || denials.has(code);
   return { event, decision: denied ? "deny" : "allow", reason, code, correlationId };

@@ -26,7 +26,7 @@ const challengeHeader = "www-authenticate";
 const noPrincipal =
   "verify of a credential must return a principal with an id, undefined, or an error with a code";
 
-type Verdict = Principal | Refusal | undefined;
+type Decision = Principal | Refusal | undefined;
 
 /**
  * Authenticates callers, once per connection or HTTP request. The first credential that is present
@@ -68,53 +68,53 @@ export function authenticate(
     code: error.code,
     message: error.message,
     ...challenged(error),
-    reason: error.reason ?? sentReason(error) ?? "a bad credential",
+    reason: error.reason ?? sentReason(error) ?? "the credential is not valid",
   });
   const noCredential = refused(unauthenticated("no credential"));
-  const expired = refused(unauthenticated("a credential that has expired"));
+  const expired = refused(unauthenticated("the credential has expired"));
 
-  const finish = (verdict: Principal | ErrorObject | undefined): Verdict => {
-    if (isRefusal(verdict)) return refused(verdict);
+  const finish = (decision: Principal | ErrorObject | undefined): Decision => {
+    if (isRefusal(decision)) return refused(decision);
     // An Error without a code must not count as a principal.
-    if (verdict !== undefined && typeof verdict.id !== "string") throw new TypeError(noPrincipal);
-    return verdict;
+    if (decision !== undefined && typeof decision.id !== "string") throw new TypeError(noPrincipal);
+    return decision;
   };
-  const judge = (transport: Transport): MaybePromise<Verdict> => {
-    const verdict = firstOf(all, transport, 0);
-    return isThenable(verdict) ? verdict.then(finish) : finish(verdict);
+  const judge = (transport: Transport): MaybePromise<Decision> => {
+    const decision = firstOf(all, transport, 0);
+    return isThenable(decision) ? decision.then(finish) : finish(decision);
   };
 
-  /** Verdicts without a principal; a principal is kept in the origin itself. */
-  const kept = new WeakMap<Origin, MaybePromise<Verdict>>();
-  const verdictOn = (context: Context): MaybePromise<Verdict> => {
+  /** Decisions without a principal; a principal is kept in the origin itself. */
+  const kept = new WeakMap<Origin, MaybePromise<Decision>>();
+  const decisionOn = (context: Context): MaybePromise<Decision> => {
     const origin = originOf(context);
     if (origin === undefined) return judge(context.transport);
     if (kept.has(origin)) return kept.get(origin);
-    const verdict = judge(context.transport);
-    if (verdict === undefined || isThenable(verdict) || isRefusal(verdict)) {
-      kept.set(origin, verdict);
+    const decision = judge(context.transport);
+    if (decision === undefined || isThenable(decision) || isRefusal(decision)) {
+      kept.set(origin, decision);
     }
-    return verdict;
+    return decision;
   };
 
   const wrap = (next: Handle): Handle => {
-    const proceed: (verdict: Verdict, ...call: Parameters<Handle>) => ReturnType<Handle> = (
-      verdict,
+    const proceed: (decision: Decision, ...call: Parameters<Handle>) => ReturnType<Handle> = (
+      decision,
       request,
       context,
     ) => {
-      if (verdict === undefined) {
+      if (decision === undefined) {
         return isAnonymous(request.method) ? next(request, context) : failure(noCredential);
       }
-      if (isRefusal(verdict)) {
+      if (isRefusal(decision)) {
         const { method, log } = context;
-        log.debug({ method, reason: verdict.reason }, "credential refused");
-        return failure(verdict);
+        log.debug({ method, reason: decision.reason }, "credential refused");
+        return failure(decision);
       }
-      if (isExpired(verdict)) return failure(expired);
+      if (isExpired(decision)) return failure(expired);
       const origin = originOf(context);
-      if (origin === undefined) context.principal = verdict;
-      else origin.principal = verdict;
+      if (origin === undefined) context.principal = decision;
+      else origin.principal = decision;
       return next(request, context);
     };
     return (request, context) => {
@@ -122,35 +122,35 @@ export function authenticate(
       if (principal !== undefined) {
         return isExpired(principal) ? failure(expired) : next(request, context);
       }
-      const verdict = verdictOn(context);
-      return isThenable(verdict)
-        ? verdict.then((found) => proceed(found, request, context))
-        : proceed(verdict, request, context);
+      const decision = decisionOn(context);
+      return isThenable(decision)
+        ? decision.then((found) => proceed(found, request, context))
+        : proceed(decision, request, context);
     };
   };
 
   const admit = (next: Admit): Admit => {
-    const decide = (verdict: Verdict, transport: Transport): ReturnType<Admit> => {
-      if (isRefusal(verdict)) return verdict;
-      if (verdict === undefined && connections === "authenticated") return noCredential;
+    const decide = (decision: Decision, transport: Transport): ReturnType<Admit> => {
+      if (isRefusal(decision)) return decision;
+      if (decision === undefined && connections === "authenticated") return noCredential;
       const rest = next(transport);
       return isThenable(rest)
-        ? rest.then((other) => (isRefusal(other) ? other : (verdict ?? other)))
+        ? rest.then((other) => (isRefusal(other) ? other : (decision ?? other)))
         : isRefusal(rest)
           ? rest
-          : (verdict ?? rest);
+          : (decision ?? rest);
     };
     return (transport) => {
-      const verdict = judge(transport);
-      return isThenable(verdict)
-        ? verdict.then((found) => decide(found, transport))
-        : decide(verdict, transport);
+      const decision = judge(transport);
+      return isThenable(decision)
+        ? decision.then((found) => decide(found, transport))
+        : decide(decision, transport);
     };
   };
 
   const visible = (method: string, { principal }: Context): boolean =>
     principal !== undefined || isAnonymous(method);
-  // Callers that need no credential are not told to bring one.
+  // Callers that need no credential are not asked for one.
   const schemes = anonymous === true ? [] : all.flatMap(({ scheme }) => scheme ?? []);
   return Object.assign(wrap, { admit, visible, guards: "authentication", schemes });
 }
@@ -174,18 +174,18 @@ function isExpired({ expiresAt }: Principal): boolean {
   return expiresAt !== undefined && expiresAt <= Date.now();
 }
 
-/** The verdict of the first credential that is present. */
+/** The decision of the first credential that is present. */
 function firstOf(
   credentials: readonly Credential[],
   transport: Transport,
   from: number,
 ): MaybePromise<Principal | (ErrorObject & RpcErrorOptions & Undisclosed) | undefined> {
   for (let i = from; i < credentials.length; i++) {
-    const verdict = credentials[i]?.verify(transport) ?? undefined;
-    if (isThenable(verdict)) {
-      return verdict.then((found) => found ?? firstOf(credentials, transport, i + 1));
+    const decision = credentials[i]?.verify(transport) ?? undefined;
+    if (isThenable(decision)) {
+      return decision.then((found) => found ?? firstOf(credentials, transport, i + 1));
     }
-    if (verdict !== undefined) return verdict;
+    if (decision !== undefined) return decision;
   }
   return undefined;
 }

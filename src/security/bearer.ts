@@ -17,7 +17,7 @@ const longestToken = 8 * 1024;
 const scheme = /^bearer +([\w.~+/-]+=*)$/i;
 
 const invalidToken: Refusal = {
-  ...unauthenticated("a token that is not valid"),
+  ...unauthenticated("the token is not valid"),
   headers: { "www-authenticate": 'Bearer error="invalid_token"' },
 };
 

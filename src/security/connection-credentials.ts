@@ -79,7 +79,7 @@ export interface MutualTlsOptions {
   readonly principalOf?: (certificate: PeerCertificate) => Principal | undefined;
 }
 
-const refused = unauthenticated("a certificate without a name");
+const refused = unauthenticated("the certificate has no name");
 const kinds = ["URI:", "DNS:", "email:"];
 
 /**

@@ -1,4 +1,4 @@
-import type { AuthScheme } from "../protocol/auth-scheme.ts";
+import type { AuthScheme } from "../protocol/credentials.ts";
 import type { ErrorObject, MaybePromise } from "../protocol/message.ts";
 import type { Principal, Transport } from "../protocol/origin.ts";
 

@@ -63,7 +63,7 @@ function disclosed(
   level: ErrorLevel,
   context: Context,
 ): ErrorObject & Undisclosed {
-  // Nobody waits for the reply to a call that ended, and a handler that stops then usually throws.
+  // The caller no longer waits for the reply to a call that ended, and a handler that stops then usually throws.
   if (context.ended !== undefined && error.correlationId === undefined) return internalError;
   const { correlationId = logged(error, context) } = error;
   // An internal error thrown by the handler itself has no other cause.

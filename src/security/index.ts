@@ -1,6 +1,6 @@
 /** Authentication, authorization, rate limits, audit log and error disclosure. @module callwire/security */
 export type { AccessRule } from "../protocol/access.ts";
-export type { AuthScheme } from "../protocol/auth-scheme.ts";
+export type { AuthScheme } from "../protocol/credentials.ts";
 export { type AuditLogOptions, type AuditSink, auditLog } from "./audit-log.ts";
 export { type AuthenticateOptions, authenticate } from "./authenticate.ts";
 export { authorize, type Policy, type PolicyRule } from "./authorize.ts";

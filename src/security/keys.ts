@@ -68,7 +68,7 @@ export function createApiKey(options: CreateApiKeyOptions = {}): ApiKey {
 }
 
 const unknownApiKey: Refusal = {
-  ...unauthenticated("an API key that is not valid"),
+  ...unauthenticated("the API key is not valid"),
   data: { reason: "api-key-invalid" },
 };
 
@@ -114,13 +114,13 @@ export function apiKeys(source: ApiKeySource): Credential {
       }
       const secret = presented.slice(-secretLength);
       if (isThenable(record)) return record.then((found) => judge(found, id, secret));
-      const verdict = judge(record, id, secret);
-      if (record !== undefined && verdict !== unknownApiKey && connection !== undefined) {
+      const decision = judge(record, id, secret);
+      if (record !== undefined && decision !== unknownApiKey && connection !== undefined) {
         if (keys === undefined || keys.size >= mostKeys) {
           shown.set(connection, new Map([[presented, record]]));
         } else keys.set(presented, record);
       }
-      return verdict;
+      return decision;
     },
   };
 }

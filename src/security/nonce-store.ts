@@ -14,8 +14,8 @@ export interface Nonce {
   readonly expiresAt: number;
 }
 
-/** The verdict of a store on a nonce. */
-export type NonceVerdict =
+/** The decision of a store on a nonce. */
+export type NonceDecision =
   /** Not seen before; it is stored now. */
   | "new"
   | "seen"
@@ -27,7 +27,7 @@ export type NonceVerdict =
 /** Remembers nonces until they expire. */
 export interface NonceStore {
   /** Checks and stores a nonce in one atomic step. */
-  take(nonce: Nonce): MaybePromise<NonceVerdict>;
+  take(nonce: Nonce): MaybePromise<NonceDecision>;
 }
 
 /** Longest nonce, in characters; stops callers from filling a store with long ones. */
@@ -100,7 +100,7 @@ export class MemoryNonces implements NonceStore {
     return this.#old === this.#young ? prints.size : prints.size + this.#old.prints.size;
   }
 
-  take({ owner, value, createdAt, expiresAt }: Nonce): NonceVerdict {
+  take({ owner, value, createdAt, expiresAt }: Nonce): NonceDecision {
     this.#turn();
     if (createdAt < this.#fence || expiresAt <= this.#forgotten) return "too-old";
     if (expiresAt > this.#clock.now() + this.#windowMs) {

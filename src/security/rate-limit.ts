@@ -75,7 +75,7 @@ export function rateLimit(options: RateLimitOptions): Middleware {
       : rateLimited(((cost - remaining) / perSecond) * 1_000, `the rate limit by ${by}`);
 
   let isWarned = false;
-  /** Warns once if callers over a network cannot be told apart; other wires have no addresses. */
+  /** Warns once if callers over a network cannot be distinguished; other wires have no addresses. */
   const warnUnlimited = ({ transport: { kind }, log }: Context): void => {
     if (isWarned || (kind !== "http" && kind !== "websocket")) return;
     isWarned = true;

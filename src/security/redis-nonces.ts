@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from "node:crypto";
-import type { Nonce, NonceStore, NonceVerdict } from "./nonce-store.ts";
+import type { Nonce, NonceDecision, NonceStore } from "./nonce-store.ts";
 import { type RedisClient, redisCommand } from "./redis-limits.ts";
 
 export interface RedisNoncesOptions {
@@ -26,7 +26,7 @@ const spareMs = 5_000;
 export function redisNonces(client: RedisClient, options: RedisNoncesOptions = {}): NonceStore {
   const { prefix = "callwire:nonce:" } = options;
   return {
-    async take(nonce: Nonce): Promise<NonceVerdict> {
+    async take(nonce: Nonce): Promise<NonceDecision> {
       const key = prefix + nonceKey(nonce);
       const mark = randomBytes(9).toString("base64url");
       const keepMs = `${Math.ceil(Math.max(1, nonce.expiresAt - Date.now()) + spareMs)}`;

@@ -29,7 +29,7 @@ export function shedLoad({
   clock = systemClock,
 }: ShedLoadOptions = {}): Middleware {
   const overload = new Overload(clock, { maxDelayMs: limitOf("maxLagMs", maxLagMs) });
-  const error: Refusal = { ...serverBusy, reason: "calls come faster than they can run" };
+  const error: Refusal = { ...serverBusy, reason: "calls arrive faster than they can run" };
   const refused = failure(error);
   const wrap =
     (next: Handle): Handle =>

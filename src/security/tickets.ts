@@ -26,7 +26,7 @@ interface Ticket {
 /** A page offers this subprotocol and its ticket; the server selects this one. */
 const subprotocol = "callwire";
 const prefix = "callwire.ticket.";
-const bad = unauthenticated("a ticket that is not valid any more");
+const bad = unauthenticated("the ticket is invalid or has expired");
 
 /**
  * The `protocols` with which a page opens its WebSocket.
@@ -85,7 +85,7 @@ export class WebSocketTickets implements Credential {
     this.#forgetExpired();
     const held = this.#held.get(principal.id) ?? 0;
     if (this.#tickets.size >= maxTickets || held >= maxPerPrincipal) {
-      throw errorOf(overloaded("too many tickets are out"));
+      throw errorOf(overloaded("too many tickets are open"));
     }
     const ticket = base64Url(crypto.getRandomValues(new Uint8Array(32)));
     this.#tickets.set(ticket, { principal, expiresAt: clock.elapsed() + validMs });

@@ -8,10 +8,10 @@ import type { Params } from "../protocol/message.ts";
 import { Origin, type Transport } from "../protocol/origin.ts";
 import type { Service } from "../protocol/service.ts";
 import type { NodeHandler } from "../transports/http/node-handler.ts";
-import { type CloudEvent, deliveryOf } from "./cloud-event.ts";
+import { type CloudEvent, deliveryOf } from "./cloud-event-reading.ts";
 import { asDapr, type EventSubscription, methodsOf } from "./event-subscription.ts";
 
-export type { CloudEvent } from "./cloud-event.ts";
+export type { CloudEvent } from "./cloud-event-reading.ts";
 export type { EventSubscription } from "./event-subscription.ts";
 
 export interface CloudEventsOptions {
@@ -95,7 +95,7 @@ export function cloudEvents(
     const { maxMessageBytes } = service.limits;
     const message = new NodeMessage(request, response, messageLimits(service));
     const refusals: Partial<Record<BodyFault, readonly [status: number, error: string]>> = {
-      "too-large": [413, `an event holds at most ${maxMessageBytes} bytes`],
+      "too-large": [413, `an event must have at most ${maxMessageBytes} bytes`],
       unreadable: [400, "the body cannot be inflated"],
       encoded: [415, "the Content-Encoding of the body is not supported"],
     };

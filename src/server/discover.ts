@@ -1,5 +1,5 @@
 import { type DocumentOptions, openrpcDocument } from "../openrpc/document.ts";
-import { KeptDocuments } from "../openrpc/kept-documents.ts";
+import { DocumentCache } from "../openrpc/document-cache.ts";
 import type { OpenrpcDocument } from "../openrpc/specification.ts";
 import type { Context } from "../protocol/context.ts";
 import { Method } from "./method.ts";
@@ -20,7 +20,7 @@ export function discovery(
   rules: readonly Visibility[],
 ): Method {
   const { visible: _, ...rest } = options;
-  const kept = new KeptDocuments();
+  const kept = new DocumentCache();
   const handler = (_: unknown, call: Context): OpenrpcDocument => {
     const names = [...methods.keys()];
     const seen =

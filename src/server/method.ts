@@ -135,7 +135,7 @@ export type AnswersOnce<Result> = [Result] extends [never]
         ? "a generator is the handler of a stream: use stream()"
         : unknown;
 
-/** Rejects errors whose code is any number: callers could not tell them apart. */
+/** Rejects errors whose code is any number: callers could not distinguish them. */
 export type WithLiteralCodes<D> = D extends { readonly errors: infer E }
   ? { readonly errors: { readonly [Name in keyof E]: LiteralCode<E[Name]> } }
   : unknown;

@@ -46,7 +46,7 @@ export class NodeByteStream implements ByteStream {
     if (writable.writableLength > 0) this.#behind = true;
   }
 
-  /** Runs when everything written has been sent, or cannot be sent any more. */
+  /** Runs when everything written has been sent, or can no longer be sent. */
   flushed(run: () => void): void {
     if (this.#writable.writable) this.#write.call(this.#writable, "", "utf8", run);
     else run();

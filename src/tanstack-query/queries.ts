@@ -104,7 +104,7 @@ export type MutationCall<Params, Result, Failed> = MutationOptions<
 export interface MethodQueries<Params, Result, Failed> {
   /** The key of a query with these params, or the beginning of the keys of all its queries. */
   queryKey(params?: Params): DataTag<QueryKey, Data<Result>, Failed | WireError>;
-  /** Calls the method; the call is cancelled if no component uses it any more. */
+  /** Calls the method; the call is cancelled when no component uses it. */
   queryOptions(...params: Given<Params>): QueryCall<Data<Result>, Failed | WireError>;
   /** Calls the method for one page after the other. */
   infiniteQueryOptions<Page>(

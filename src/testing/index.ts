@@ -25,10 +25,10 @@ export type {
   ExchangeAnswer,
   ExchangeRequest,
   ExchangeWire,
-  Heard,
   Line,
   LineListener,
   LineWire,
+  Received,
 } from "./conformance/conformance-wire.ts";
 export { type ConformanceFixtures, demoFixtures, type FixtureName } from "./conformance/payload.ts";
 export {

@@ -1,10 +1,11 @@
+import type { Linked } from "../protocol/linked-list.ts";
 import { andThen, isThenable, type MaybePromise } from "../protocol/message.ts";
 import type { WorkRecord } from "./work-store.ts";
 
-/** The next record of work, and the event that reports the change, if there is one. */
+/** The next record of work, and the events that report the change, if its followers see it. */
 export interface WorkChange<B, E> {
   readonly record: WorkRecord<B>;
-  readonly event?: E | undefined;
+  readonly events?: readonly E[] | undefined;
 }
 
 /** Makes a change; undefined if there is nothing to change. */
@@ -17,11 +18,11 @@ export interface WorkHost<B, E> {
   load(id: string): MaybePromise<WorkRecord<B> | undefined>;
   /** The first record is stored. */
   began(work: LiveWork<B, E>): void;
-  /** A change is stored; without an event, another process has made it, or its clients do not see it. */
-  changed(record: WorkRecord<B>, event: E | undefined): void;
+  /** A change is stored; without events, another process has made it, or its clients do not see it. */
+  changed(record: WorkRecord<B>, events: readonly E[] | undefined): void;
   /** This process no longer does it. */
   ended(work: LiveWork<B, E>): void;
-  /** What did it has returned; it may have gone on after it was cancelled. */
+  /** Its function has returned; it may have continued after it was cancelled. */
   released(work: LiveWork<B, E>): void;
 }
 
@@ -37,22 +38,27 @@ export interface WorkObserver<B> {
  * Work that this process does. Changes are stored one after another; with a store in memory, they are stored before
  * the method returns.
  */
-export class LiveWork<B, E = never> {
-  /** The record that it begins with, or goes on with. */
+export class LiveWork<B, E = never> implements Linked<LiveWork<B, E>> {
+  prev: LiveWork<B, E> | undefined = undefined;
+  next: LiveWork<B, E> | undefined = undefined;
+  /** The record that it begins or continues with. */
   readonly first: WorkRecord<B>;
+  /** The owner whose share of what may run it takes; undefined if owners have no shares. */
+  readonly share: string | undefined;
   /** Undefined until the first record is stored. */
   record: WorkRecord<B> | undefined = undefined;
   /** It is over, or waits for its caller: this process does nothing more. */
   isOver = false;
   observer: WorkObserver<B> = {};
   readonly #host: WorkHost<B, E>;
-  #controller: AbortController | undefined;
+  #controller: AbortController | undefined = undefined;
   /** The change that is being stored, and never rejects. */
-  #turn: Promise<unknown> | undefined;
+  #turn: Promise<unknown> | undefined = undefined;
 
-  constructor(host: WorkHost<B, E>, first: WorkRecord<B>) {
+  constructor(host: WorkHost<B, E>, first: WorkRecord<B>, share?: string) {
     this.#host = host;
     this.first = first;
+    this.share = share;
   }
 
   get id(): string {
@@ -72,15 +78,19 @@ export class LiveWork<B, E = never> {
     this.#controlled().abort(reason);
   }
 
-  /** Stores the first record, unless it is stored. */
-  begin(event?: E): MaybePromise<void> {
+  /** Stores the first record, unless it is stored. A change is stored with it at once, and reported after `event`. */
+  begin(event?: E, make?: Amendment<B, E>): MaybePromise<unknown> {
     return this.#inTurn(() => {
-      if (this.record !== undefined || this.isOver) return;
-      return andThen(this.#host.save(this.first), (isFirst) => {
+      if (this.isOver) return;
+      if (this.record !== undefined) return make && this.#attempt(make, this.record);
+      const change = make?.(this.first);
+      const { version } = this.first;
+      const record = change === undefined ? this.first : { ...change.record, version };
+      const events = event === undefined ? change?.events : [event, ...(change?.events ?? [])];
+      return andThen(this.#host.save(record), (isFirst) => {
         if (!isFirst) throw new Error("the work was changed by another process");
-        this.record = this.first;
         this.#host.began(this);
-        this.#host.changed(this.first, event);
+        this.#stored(record, events);
       });
     });
   }
@@ -117,12 +127,10 @@ export class LiveWork<B, E = never> {
   #attempt(make: Amendment<B, E>, before: WorkRecord<B>): MaybePromise<WorkRecord<B> | undefined> {
     const change = make(before);
     if (change === undefined) return before;
-    const { record, event } = change;
+    const { record, events } = change;
     return andThen(this.#host.save(record), (isSaved) => {
       if (isSaved) {
-        this.record = record;
-        this.#host.changed(record, event);
-        if (record.phase !== "active") this.end();
+        this.#stored(record, events);
         return record;
       }
       return andThen(this.#host.load(this.id), (stored) => {
@@ -136,6 +144,12 @@ export class LiveWork<B, E = never> {
         return this.isOver ? undefined : this.#attempt(make, stored);
       });
     });
+  }
+
+  #stored(record: WorkRecord<B>, events: readonly E[] | undefined): void {
+    this.record = record;
+    this.#host.changed(record, events);
+    if (record.phase !== "active") this.end();
   }
 
   #take(stored: WorkRecord<B>): void {

@@ -1,5 +1,6 @@
 import { type Clock, systemClock, type Timer } from "../protocol/clock.ts";
 import { limitOf } from "../protocol/limits.ts";
+import { type Linked, LinkedList } from "../protocol/linked-list.ts";
 import { workRefused } from "./refusal.ts";
 import {
   pageOf,
@@ -23,29 +24,24 @@ export interface MemoryWorkStoreOptions {
   readonly clock?: Clock;
 }
 
-interface Entry {
-  readonly record: WorkRecord;
+interface Entry extends Linked<Entry> {
+  record: WorkRecord;
   /** When it is dropped, by the clock's `elapsed`. */
-  readonly expiresAt: number;
+  expiresAt: number;
+  readonly share: Share;
 }
 
 /** What one owner has in the store. */
 interface Share {
+  readonly owner: string;
   count: number;
   bytes: number;
-  /** Ids of the records that are over, oldest first. */
-  readonly over: Set<string>;
-  /** Where the search for the oldest goes on: a new one would pass all that were removed before. */
-  oldest: Iterator<string>;
+  /** The records that are over, oldest first. */
+  readonly over: LinkedList<Entry>;
 }
 
 /** Expired records are removed at most this often; until then they take memory, but are not found. */
 const sweepMs = 1_000;
-
-function emptyShare(): Share {
-  const over = new Set<string>();
-  return { count: 0, bytes: 0, over, oldest: over.values() };
-}
 
 /**
  * Stores work in this process, bounded in number, memory and time. It is lost when the process ends.
@@ -86,15 +82,26 @@ export class MemoryWorkStore implements WorkStore {
   }
 
   save(record: WorkRecord): boolean {
-    const { id, ttlMs = this.#ttlMs } = record;
+    const { id, version, owner, bytes, phase, ttlMs = this.#ttlMs } = record;
     const before = this.#entries.get(id);
-    if (record.version !== (before?.record.version ?? 0) + 1) return false;
+    if (version !== (before === undefined ? 1 : before.record.version + 1)) return false;
     this.#makeRoom(record, before?.record);
     const expiresAt = this.#clock.elapsed() + ttlMs;
     // What is over may have made room for its own successor.
-    if (before !== undefined && this.#entries.has(id)) this.#count(before.record, -1);
-    this.#entries.set(id, { record, expiresAt });
-    this.#count(record, 1);
+    let entry = this.#entries.get(id);
+    if (entry === undefined) {
+      const share = this.#shareOf(owner);
+      entry = { record, expiresAt, share, prev: undefined, next: undefined };
+      this.#entries.set(id, entry);
+      share.count++;
+      this.#countBytes(share, bytes);
+    } else {
+      this.#countBytes(entry.share, bytes - entry.record.bytes);
+      entry.share.over.remove(entry);
+      entry.record = record;
+      entry.expiresAt = expiresAt;
+    }
+    if (phase === "over") entry.share.over.add(entry);
     this.#sweepAt(expiresAt);
     return true;
   }
@@ -108,23 +115,29 @@ export class MemoryWorkStore implements WorkStore {
   remove(id: string): void {
     const entry = this.#entries.get(id);
     if (entry === undefined) return;
+    const { share, record } = entry;
     this.#entries.delete(id);
-    this.#count(entry.record, -1);
+    share.over.remove(entry);
+    this.#countBytes(share, -record.bytes);
+    if (--share.count === 0) this.#shares.delete(share.owner);
   }
 
   #isKept({ expiresAt }: Entry): boolean {
     return expiresAt > this.#clock.elapsed();
   }
 
-  #count({ id, owner, bytes, phase }: WorkRecord, by: 1 | -1): void {
-    const share = this.#shares.get(owner) ?? emptyShare();
-    share.count += by;
-    share.bytes += by * bytes;
-    this.#bytes += by * bytes;
-    if (by === -1) share.over.delete(id);
-    else if (phase === "over") share.over.add(id);
-    if (share.count === 0) this.#shares.delete(owner);
-    else this.#shares.set(owner, share);
+  #shareOf(owner: string): Share {
+    let share = this.#shares.get(owner);
+    if (share === undefined) {
+      share = { owner, count: 0, bytes: 0, over: new LinkedList() };
+      this.#shares.set(owner, share);
+    }
+    return share;
+  }
+
+  #countBytes(share: Share, bytes: number): void {
+    share.bytes += bytes;
+    this.#bytes += bytes;
   }
 
   /** Removes records that are over until there is room for this one; throws if there are too few. */
@@ -136,14 +149,14 @@ export class MemoryWorkStore implements WorkStore {
       // An owner that has more must not take the place of others.
       if (most === undefined || most.count < (this.#shares.get(owner)?.count ?? 0))
         throw workRefused();
-      this.#removeOldest(most);
+      this.remove(most.over.first?.record.id as string);
     }
     while (growth > 0 && this.#bytes + growth > this.#maxBytes) {
       const most = this.#greatestShare(({ bytes }) => bytes);
       // What is stored once work is over must not be refused, or it would never end.
       if (most === undefined && record.phase === "over") return;
       if (most === undefined) throw workRefused();
-      this.#removeOldest(most);
+      this.remove(most.over.first?.record.id as string);
     }
   }
 
@@ -154,15 +167,6 @@ export class MemoryWorkStore implements WorkStore {
       if (share.over.size > 0 && (most === undefined || sizeOf(share) > sizeOf(most))) most = share;
     }
     return most;
-  }
-
-  #removeOldest(share: Share): void {
-    let next = share.oldest.next();
-    if (next.done === true) {
-      share.oldest = share.over.values();
-      next = share.oldest.next();
-    }
-    if (next.done !== true) this.remove(next.value);
   }
 
   /** One timer for all records, for the one that expires first. */

@@ -1,4 +1,6 @@
+import { BriefMap } from "../protocol/brief-map.ts";
 import type { Clock, Timer } from "../protocol/clock.ts";
+import { LinkedList } from "../protocol/linked-list.ts";
 import type { Log } from "../protocol/log.ts";
 import { andThen, type MaybePromise } from "../protocol/message.ts";
 import { type Amendment, LiveWork, type WorkChange, type WorkHost } from "./live-work.ts";
@@ -9,7 +11,7 @@ import type { WorkPage, WorkQuery, WorkRecord, WorkStore } from "./work-store.ts
 const leaseMs = 30_000;
 /** How often a shared store is asked for the changes of other processes. */
 const pollMs = 250;
-/** How often followed work is read again, in case its process has stopped or its time is up. */
+/** How often followed work is read again, in case its process has stopped or it has expired. */
 const checkMs = leaseMs / 3;
 /** Most attempts to store a change while other processes change the same record. */
 const maxAttempts = 10;
@@ -20,16 +22,19 @@ export interface WorkTableSettings<B, E> {
   readonly log: Log;
   /** Most work that this process does at a time; half of it for one owner. */
   readonly maxRunning: number;
-  /** Most memory that the work of this process was begun with, including what was cancelled and goes on. @default unlimited */
+  /** Most memory that the work of this process was begun with, including what was cancelled but still runs. @default unlimited */
   readonly maxRunningBytes?: number;
-  /** Called with each event that this process has stored. */
-  published?(record: WorkRecord<B>, event: E): void;
+  /** Called with the events of each change that this process has stored. */
+  published?(record: WorkRecord<B>, events: readonly E[]): void;
   /** Ends work whose process has stopped. */
   abandoned(record: WorkRecord<B>): WorkChange<B, E>;
 }
 
-/** Gets each change: with its event if this process has made it, undefined if the record is gone. */
-export type WorkFollower<B, E> = (record: WorkRecord<B> | undefined, event: E | undefined) => void;
+/** Gets each change: with its events if this process has made it, undefined if the record is gone. */
+export type WorkFollower<B, E> = (
+  record: WorkRecord<B> | undefined,
+  events: readonly E[] | undefined,
+) => void;
 
 interface Followed<B, E> {
   record: WorkRecord<B> | undefined;
@@ -38,14 +43,14 @@ interface Followed<B, E> {
   checkAt: number;
 }
 
-/** The work of one service: begins, finds, changes and follows it, whichever process of a fleet does it. */
+/** The work of one service: begins, finds, changes and follows it, in any process of a fleet. */
 export class WorkTable<B, E = never> implements WorkHost<B, E> {
   readonly #settings: WorkTableSettings<B, E>;
   /** Work that this process does, by id. */
-  readonly #live = new Map<string, LiveWork<B, E>>();
-  /** Work whose function has not returned, with its owner; also if it was cancelled. */
-  readonly #running = new Map<LiveWork<B, E>, string | undefined>();
-  readonly #followed = new Map<string, Followed<B, E>>();
+  readonly #live = new BriefMap<string, LiveWork<B, E>>();
+  /** Work whose function has not returned; also if it was cancelled. */
+  readonly #running = new LinkedList<LiveWork<B, E>>();
+  readonly #followed = new BriefMap<string, Followed<B, E>>();
   #runningBytes = 0;
   #renewal: Timer | undefined;
   #poll: Timer | undefined;
@@ -63,8 +68,8 @@ export class WorkTable<B, E = never> implements WorkHost<B, E> {
     const { maxRunningBytes = Number.POSITIVE_INFINITY } = this.#settings;
     if (!this.#mayRun(share) || this.#runningBytes + first.bytes > maxRunningBytes)
       throw workRefused();
-    const work = new LiveWork<B, E>(this, first);
-    this.#running.set(work, share);
+    const work = new LiveWork<B, E>(this, first, share);
+    this.#running.add(work);
     this.#runningBytes += first.bytes;
     return work;
   }
@@ -85,7 +90,7 @@ export class WorkTable<B, E = never> implements WorkHost<B, E> {
     return this.#settings.store.list(query) as MaybePromise<WorkPage<B>>;
   }
 
-  /** Changes work, whichever process does it; undefined if there is none, or it belongs to another owner. */
+  /** Changes work of any process; undefined if there is none, or it belongs to another owner. */
   async change(
     id: string,
     owner: string,
@@ -102,9 +107,9 @@ export class WorkTable<B, E = never> implements WorkHost<B, E> {
       }
       const change = make(before);
       if (change === undefined) return before;
-      const { record, event } = change;
+      const { record, events } = change;
       if (!(await this.#settings.store.save(record))) continue;
-      this.changed(record, event);
+      this.changed(record, events);
       return record;
     }
     throw workRefused();
@@ -120,7 +125,7 @@ export class WorkTable<B, E = never> implements WorkHost<B, E> {
     return () => {
       followed.followers.delete(follower);
       if (followed.followers.size === 0 && this.#followed.get(id) === followed)
-        this.#followed.delete(id);
+        this.#followed.take(id);
     };
   }
 
@@ -129,17 +134,17 @@ export class WorkTable<B, E = never> implements WorkHost<B, E> {
     return this.#settings.store.remove(id);
   }
 
-  /** Ends what this process does, and tells followers that nothing more comes. */
+  /** Ends the work of this process, and notifies followers that it has ended. */
   close(): void {
     this.#isClosed = true;
     this.#renewal?.cancel();
     this.#poll?.cancel();
     const isShared = this.#settings.store.changed !== undefined;
-    for (const work of [...this.#running.keys()]) {
+    for (const work of this.#running.list()) {
       if (isShared) void this.#abandon(work);
       work.abort();
     }
-    for (const followed of [...this.#followed.values()]) tellGone(followed);
+    for (const [, followed] of this.#followed.list()) tellGone(followed);
   }
 
   save(record: WorkRecord<B>): MaybePromise<boolean> {
@@ -160,21 +165,21 @@ export class WorkTable<B, E = never> implements WorkHost<B, E> {
     this.#pollLater();
   }
 
-  changed(record: WorkRecord<B>, event: E | undefined): void {
-    if (event !== undefined) this.#settings.published?.(record, event);
+  changed(record: WorkRecord<B>, events: readonly E[] | undefined): void {
+    if (events !== undefined) this.#settings.published?.(record, events);
     const followed = this.#followed.get(record.id);
     if (followed === undefined) return;
     if (followed.record !== undefined && record.version <= followed.record.version) return;
     followed.record = record;
-    for (const follower of [...followed.followers]) follower(record, event);
+    for (const follower of [...followed.followers]) follower(record, events);
   }
 
   ended(work: LiveWork<B, E>): void {
-    if (this.#live.get(work.id) === work) this.#live.delete(work.id);
+    if (this.#live.get(work.id) === work) this.#live.take(work.id);
   }
 
   released(work: LiveWork<B, E>): void {
-    if (this.#running.delete(work)) this.#runningBytes -= work.first.bytes;
+    if (this.#running.remove(work)) this.#runningBytes -= work.first.bytes;
   }
 
   /** An owner may run no more than there are free places, so that there is always room for others. */
@@ -182,8 +187,8 @@ export class WorkTable<B, E = never> implements WorkHost<B, E> {
     const { maxRunning } = this.#settings;
     if (this.#running.size <= maxRunning / 2) return true;
     let [active, ownActive, own] = [0, 0, 0];
-    for (const [work, owner] of this.#running) {
-      const isOwn = share !== undefined && owner === share;
+    for (let work = this.#running.first; work !== undefined; work = work.next) {
+      const isOwn = share !== undefined && work.share === share;
       if (isOwn) own++;
       if (work.isOver) continue;
       active++;
@@ -207,20 +212,20 @@ export class WorkTable<B, E = never> implements WorkHost<B, E> {
         record?.phase === "active" &&
         record.leaseUntil !== undefined &&
         record.leaseUntil < this.#settings.clock.now() &&
-        !this.#live.has(id);
+        this.#live.get(id) === undefined;
       return isAbandoned ? this.#endAbandoned(record) : record;
     });
   }
 
   async #endAbandoned(before: WorkRecord<B>): Promise<WorkRecord<B> | undefined> {
-    const { record, event } = this.#settings.abandoned(before);
+    const { record, events } = this.#settings.abandoned(before);
     if (!(await this.save(record))) return this.load(record.id);
     this.#settings.log.warn({ work: record.id }, "ended work whose process has stopped");
-    this.changed(record, event);
+    this.changed(record, events);
     return record;
   }
 
-  /** Lets other processes know at once, and not when the lease is up. */
+  /** Notifies other processes at once, rather than when the lease expires. */
   async #abandon(work: LiveWork<B, E>): Promise<void> {
     try {
       await work.amend((record) => this.#settings.abandoned(record));
@@ -232,7 +237,7 @@ export class WorkTable<B, E = never> implements WorkHost<B, E> {
   /** Shows other processes that this one is alive. */
   #renewLater(): Timer {
     return this.#settings.clock.after(leaseMs / 3, () => {
-      for (const work of this.#live.values()) void this.#renew(work);
+      for (const [, work] of this.#live.list()) void this.#renew(work);
       this.#renewal = this.#live.size === 0 ? undefined : this.#renewLater();
     });
   }
@@ -263,8 +268,8 @@ export class WorkTable<B, E = never> implements WorkHost<B, E> {
   async #lookForChanges(): Promise<void> {
     const { store, clock } = this.#settings;
     const known = new Map<string, number>();
-    for (const [id, { record }] of this.#followed) known.set(id, record?.version ?? 0);
-    for (const [id, { record }] of this.#live) known.set(id, record?.version ?? 0);
+    for (const [id, { record }] of this.#followed.list()) known.set(id, record?.version ?? 0);
+    for (const [id, { record }] of this.#live.list()) known.set(id, record?.version ?? 0);
     const found = (await store.changed?.(known)) as readonly WorkRecord<B>[];
     for (const record of found) {
       const live = this.#live.get(record.id);
@@ -272,8 +277,8 @@ export class WorkTable<B, E = never> implements WorkHost<B, E> {
       else live.refresh(record);
     }
     const now = clock.elapsed();
-    for (const [id, followed] of this.#followed) {
-      if (followed.checkAt > now || this.#live.has(id)) continue;
+    for (const [id, followed] of this.#followed.list()) {
+      if (followed.checkAt > now || this.#live.get(id) !== undefined) continue;
       followed.checkAt = now + checkMs;
       const record = await this.#current(id);
       if (record !== undefined) this.changed(record, undefined);

@@ -1,6 +1,6 @@
 /** An MCP server behind an agent, and an agent behind an MCP server. */
 
-import { createServer, silentLog } from "callwire";
+import { createServer, method, silentLog, stream } from "callwire";
 import { a2aAgent, a2aClient } from "callwire/a2a";
 import { a2aMounts } from "callwire/a2a/node";
 import { serveHttp } from "callwire/http/node";
@@ -11,6 +11,38 @@ import { z } from "zod";
 import { serveAgent } from "./served-agent.ts";
 
 const info = { name: "test", version: "1", log: silentLog };
+
+test("the methods of a server are skills of an agent, with their access rules", async () => {
+  const numbers = z.object({ a: z.number(), b: z.number() });
+  const agent = a2aAgent.fromMethods(
+    {
+      math: {
+        add: method({ params: numbers, description: "Adds" }, ({ a, b }) => a + b),
+        count: stream({}, function* () {
+          yield 1;
+          yield 2;
+        }),
+      },
+      secret: method({ access: { roles: ["admin"] } }, () => "hidden"),
+    },
+    { card: { name: "Math", description: "Counts" }, log: silentLog },
+  );
+  const http = await serveHttp(createServer({}), { port: 0, mounts: a2aMounts(agent) });
+  onTestFinished(() => http.close());
+  const caller = await a2aClient(`http://127.0.0.1:${http.port}`);
+  expect(caller.card.skills.map(({ id }) => id)).toEqual(["math/add", "math/count", "secret"]);
+  const answer = async (skill: string, params: object = {}) => {
+    const sent = await caller.send({ data: { skill, params } });
+    if (!("task" in sent)) throw new Error("a skill must be a task");
+    const { status, artifacts } = sent.task;
+    return [status.state, artifacts?.flatMap(({ parts }) => parts.map(({ data }) => data))];
+  };
+  expect(await answer("math/add", { a: 2, b: 3 })).toEqual(["TASK_STATE_COMPLETED", [5]]);
+  expect(await answer("math/count")).toEqual(["TASK_STATE_COMPLETED", [1, 2]]);
+  expect(await answer("math/add", { a: "2" })).toEqual(["TASK_STATE_FAILED", undefined]);
+  expect(await answer("secret")).toEqual(["TASK_STATE_FAILED", undefined]);
+  await expect(caller.send({ data: { skill: "none" } })).rejects.toMatchObject({ code: -32602 });
+});
 
 test("the tools of an MCP server are skills of an agent", async () => {
   const numbers = z.object({ a: z.number(), b: z.number() });

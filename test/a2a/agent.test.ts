@@ -70,7 +70,7 @@ describe("a message to an agent", () => {
     expect((await ask("GetTask", { id, historyLength: 0 })).result).not.toHaveProperty("history");
   });
 
-  test("can ask for input, and goes on with the next message of the task", async () => {
+  test("can ask for input, and continues with the next message of the task", async () => {
     const { ask } = await serveAgent({
       async *execute({ text }, { history }) {
         if (history.length === 1) yield { state: "input-required", message: "Which city?" };
@@ -125,7 +125,7 @@ describe("a stream", () => {
     expect(error?.data[0].fieldViolations[0].field).toBe("message.role");
   });
 
-  test("has the same events in the same order for each subscriber, and goes on if one leaves", async () => {
+  test("has the same events in the same order for each subscriber, and continues if one leaves", async () => {
     const steps = [gate(), gate(), gate()];
     const { ask, events } = await serveAgent({
       async *execute() {

@@ -111,7 +111,7 @@ describe("a client", () => {
     await a2aClient(address, { fetch });
   });
 
-  test("leaves a stream by its signal, and the task goes on", async () => {
+  test("leaves a stream by its signal, and the task continues", async () => {
     const { passed, open } = gate();
     const { base } = await serveAgent({
       async *execute() {

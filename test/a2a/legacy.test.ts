@@ -79,7 +79,7 @@ describe("a client of A2A 0.3", () => {
     ]);
   });
 
-  test("hears which member is wrong", async () => {
+  test("gets the name of the wrong member", async () => {
     const { ask } = await serveAgent({ execute: () => "hi" });
     const { error } = await ask("message/send", says("", { parts: [{ kind: "odd" }] }), old);
     expect(error?.code).toBe(-32602);

@@ -46,7 +46,7 @@ async function moduleOf(name: string, source: string): Promise<string> {
 }
 
 describe("a module", () => {
-  test("of methods alone lacks everything, in words", async () => {
+  test("of methods alone lacks everything, and says why", async () => {
     const path = await moduleOf(
       "bare.js",
       "export const methods = { users: { delete: () => 1 } };",
@@ -191,7 +191,7 @@ describe("a running server", () => {
     ]);
   });
 
-  test("that lets everybody in shows all that can be seen from outside", async () => {
+  test("that admits everyone shows all that can be seen from outside", async () => {
     const careless = createHttpServer((request, response) => {
       let text = "";
       request.on("data", (chunk) => {

@@ -134,7 +134,7 @@ test("remarks and empty lines are left out", async () => {
 test.each([
   ['# one\nadd 1 2\n\n{"jsonrpc":\n', /standard input, line 4: invalid JSON: /],
   ["add 1 2\n# two\nadd a=1 2\n", /standard input, line 3: params must all be named/],
-])("the line of a mistake is told, of %j", async (text, line) => {
+])("the line of a mistake is reported, of %j", async (text, line) => {
   const { code, stdout, stderr } = await batch("http", text);
   expect(stderr).toMatch(line);
   expect(stdout).toBe("");

@@ -140,7 +140,7 @@ test("--rate counts from when a call was due, so that a slow server cannot hide"
   expect(report.latencyMs.min).toBeGreaterThan(400);
 });
 
-test("calls that were due and could not be sent are told", async () => {
+test("calls that were due and could not be sent are reported", async () => {
   onCall = (count) => (count === 1 ? undefined : sleep(300));
   const args = ["bench", http.url, "add", "2", "3", "--rate", "100", "-d", "200ms", "-c", "1"];
   const report = reportOf(await finish([...args, "--json"]));

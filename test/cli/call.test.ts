@@ -117,7 +117,7 @@ describe("params", () => {
     const file = join(folder, "long.json");
     await writeFile(file, JSON.stringify({ a: '"'.repeat(8 * 1024 * 1024) }));
     const { code, stderr } = await finish(["call", rpc, "add", `@${file}`]);
-    expect(stderr).toContain("a message holds at most 1048576 bytes");
+    expect(stderr).toContain("a message must have at most 1048576 bytes");
     expect(code).toBe(1);
   });
 });
@@ -308,7 +308,7 @@ describe("what goes wrong", () => {
     },
   );
 
-  test("a server that says nothing is given up after --timeout", async () => {
+  test("a server that says nothing is abandoned after --timeout", async () => {
     const silent = createTcpServer().listen(0, "127.0.0.1");
     await once(silent, "listening");
     const { port } = silent.address() as AddressInfo;

@@ -66,7 +66,7 @@ test("a module that hangs when it is read again holds up no other", async () => 
   );
 });
 
-test("a name that is misspelt is told, and not the one that is then missing", async () => {
+test("a name that is misspelt is reported, and not the one that is then missing", async () => {
   const path = inFolder("misspelt.json");
   const file = { upstreams: { a: { url: "http://127.0.0.1:1" } }, route: [] };
   await writeFile(path, JSON.stringify(file));

@@ -214,7 +214,7 @@ describe("a config", () => {
     const pid = await client.call("pid");
     await config("back.json", text(`${url} --name other`, [route, route]));
     gateway.child.kill("SIGHUP");
-    await gateway.shown(/"pid" is there twice; kept the previous config/, "stderr");
+    await gateway.shown(/"pid" is defined twice; kept the previous config/, "stderr");
     await config("back.json", text(url, [route]));
     gateway.child.kill("SIGHUP");
     await gateway.shown(/reloaded \S*back\.json/, "stderr");
@@ -405,7 +405,7 @@ describe("a config", () => {
       "a route that stands twice",
       '{ "upstreams": { "a": { "url": "http://127.0.0.1:1" } },\n "routes": [\n  { "method": "x", "to": "a" },\n  { "method": "x", "to": "a" } ] }',
       3,
-      'the route "x" is there twice',
+      'the route "x" is defined twice',
     ],
   ])(
     "with %s is refused by the command too, and the line is named",
@@ -531,7 +531,7 @@ test.each([
   expect(code).toBe(2);
 });
 
-test("a config that is not there is told as any other file", async () => {
+test("a config that is not there is reported as any other file", async () => {
   const { code, stderr } = await finish(["gateway", "none.json"]);
   expect(stderr).toBe("callwire: none.json: no such file\n");
   expect(code).toBe(2);

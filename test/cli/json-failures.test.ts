@@ -96,7 +96,7 @@ test.each(["batch", "inspect"])(
   },
 );
 
-test("what was shown already is not told again", async () => {
+test("what was shown already is not shown again", async () => {
   await using demo = await startDemo();
   const args = ["mcp", `${demo.origin}/mcp`, "call", "math_sqrt", "x=-1", "--json"];
   const { code, stdout } = await finish(args);

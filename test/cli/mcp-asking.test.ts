@@ -93,7 +93,7 @@ function lastLine(text: string): string | undefined {
 }
 
 describeWith(["pseudo-terminals"], "at a terminal", () => {
-  test("a form is filled in field by field, and mistakes are told", async () => {
+  test("a form is filled in field by field, and mistakes are reported", async () => {
     await using process = startInTerminal(["mcp", url, "call", "asks"]);
     await answering(process, [
       [/Who are you\?\\u001b\[2J[\s\S]*As it is spoken[\s\S]*Your name \(text\): /, "A\n"],
@@ -162,7 +162,7 @@ describeWith(["pseudo-terminals"], "at a terminal", () => {
     expect(lastLine((await other.exited).stdout)).toBe("decline");
   });
 
-  test("a call that needs a visit first is made again afterwards", async () => {
+  test("a call that needs a visit first is repeated afterwards", async () => {
     visited = false;
     await using process = startInTerminal(["mcp", url, "call", "pays"]);
     await answering(process, [[/Visit this page\?/, "v\n"]]);

@@ -90,14 +90,14 @@ describe("callwire mcp", () => {
     ["call", "gret", "greet"],
     ["get", "test_simple_promp", "test_simple_prompt"],
     ["read", "test://static-txt", "test://static-text"],
-  ])("%s of a name that is misspelt tells the one that was meant", async (verb, name, meant) => {
+  ])("%s of a name that is misspelt shows the one that was meant", async (verb, name, meant) => {
     const { code, stderr } = await finish(["mcp", url, verb, name]);
     expect(stderr).toMatch(/^callwire: .* answered -3260[0-9] .*\n$/);
     expect(stderr).toContain(`; did you mean "${meant}"?\n`);
     expect(code).toBe(1);
   });
 
-  test("an address that is not one of MCP is told, with the one that is", async () => {
+  test("an address that is not one of MCP is reported, with the one that is", async () => {
     const rpc = await finish(["mcp", http.url, "tools"]);
     expect(rpc.stderr).toBe(
       `callwire: ${http.url} answered -32601 Method not found; it is not an MCP address; try ${url}\n`,
@@ -156,7 +156,7 @@ describe("callwire mcp", () => {
     ["read", "a:b", "resources/read"],
     ["prompts", "", "prompts/list"],
     ["get", "x", "prompts/get"],
-  ])("%s %s of a server whose results are none is told in one line", async (verb, name, method) => {
+  ])("invalid results of a server are reported in one line: %s %s", async (verb, name, method) => {
     const file = join(folder, "malformed.mjs");
     await writeFile(file, malformed);
     const address = `stdio:"${process.execPath}" "${file}"`;

@@ -344,7 +344,7 @@ describeWith(["nats-server"], "addresses of NATS", () => {
 
   // It takes the five seconds that a connection has.
   if (isFull)
-    test("a server that says nothing is given up", async () => {
+    test("a server that says nothing is abandoned", async () => {
       const silent = createTcpServer((socket) => socket.on("error", () => {}));
       await new Promise<void>((resolve) => silent.listen(0, "127.0.0.1", resolve));
       onTestFinished(() => void silent.close());
@@ -364,7 +364,7 @@ describeWith(["nats-server"], "addresses of NATS", () => {
     await client.close();
   });
 
-  test("a gateway takes several hosts, and goes on when two of three nodes are gone", async () => {
+  test("a gateway takes several hosts, and continues when two of three nodes are gone", async () => {
     const nodes = await startCluster();
     onTestFinished(async () => {
       await Promise.all(nodes.map((node) => node.stop()));

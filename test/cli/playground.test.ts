@@ -121,7 +121,7 @@ test("a gateway serves the page if the option is set, whatever the wire behind i
   expect(await client.call("math/add", [2, 3])).toBe(5);
 });
 
-test("a server that is down is told as such", async () => {
+test("a server that is down is reported as such", async () => {
   await using own = start(["playground", "http://127.0.0.1:1/rpc", "--port", "0"]);
   const [place] = await own.shown(/http:\/\/127\.0\.0\.1:\d+(?=\/$)/m);
   const answer = await fetch(`${place}/rpc`, { method: "POST", body: "{}" });
@@ -145,7 +145,7 @@ test.each([
   expect(stderr).not.toContain("secret");
 });
 
-test("what credentials the server takes is told to the page", async () => {
+test("the credentials that the server accepts are shown on the page", async () => {
   const guarded = createServer({}, { use: [authenticate(bearer(() => undefined))] });
   const http = await serveHttp(guarded, { port: 0 });
   await using forwarding = start(["playground", http.url, "--port", "0", "--no-open"]);

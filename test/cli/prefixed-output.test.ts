@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { prefixedOutput } from "../../src/cli/gateway/output.ts";
+import { prefixedOutput } from "../../src/cli/gateway/prefixed-output.ts";
 
 beforeEach(() => {
   vi.useFakeTimers();

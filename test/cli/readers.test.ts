@@ -61,7 +61,7 @@ describe("a reader that is slow", () => {
 });
 
 describe("a server whose banner has lost its reader", () => {
-  test("finishes its calls when it is told to stop", async () => {
+  test("finishes its calls when it is stopped", async () => {
     await using demo = await startDemo(["--tcp", "0"]);
     const [, port] = await demo.shown(/TCP +127\.0\.0\.1:(\d+)/);
     demo.child.stdout?.destroy();

@@ -223,7 +223,7 @@ describe("callwire record and replay", () => {
     await server.close();
   });
 
-  test("what was given up without an answer is given up again when its time is up", async () => {
+  test("what was cancelled without an answer is cancelled again when its time has passed", async () => {
     const server = createServer({ ...methods, hang: () => new Promise(() => {}) });
     const { url } = await serveHttp(server, { port: 0 });
     const file = join(folder, "hung.jsonl");

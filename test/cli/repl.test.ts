@@ -56,7 +56,7 @@ describe("lines of a pipe", () => {
     expect(stdout).toBe("0\n1\n2\n");
   });
 
-  test("that are misspelt are told with what was probably meant", async () => {
+  test("that are misspelt are reported with the probable name", async () => {
     const { stdout } = await piped(ws, "math/ad 1 2", ".stream math/cont to=2", ".metods");
     expect(stdout.split("\n")).toEqual([
       '-32601 Method not found; did you mean "math/add"?',
@@ -66,7 +66,7 @@ describe("lines of a pipe", () => {
     ]);
   });
 
-  test("that fail are told, and the exit code is 1", async () => {
+  test("that fail are reported, and the exit code is 1", async () => {
     const { code, stdout } = await piped(ws, "nope", "add 1 {", "", ".dance", "add 1 1");
     expect(stdout).toMatch(/^-32601 Method not found$/m);
     expect(stdout).toMatch(/^-32602 Invalid params/m);

@@ -498,7 +498,7 @@ describe("a module that cannot be served", () => {
     return stderr;
   };
 
-  test.each(["mjs", "ts"])("tells the line on which loading it failed: %s", async (end) => {
+  test.each(["mjs", "ts"])("shows the line on which loading it failed: %s", async (end) => {
     const text = "const config = {};\n\nexport const port = config.server.port;\n";
     const said = "could not be loaded: Cannot read properties of undefined (reading 'port')";
     const first = `fault.${end}`;

@@ -80,7 +80,7 @@ describe("callwire top", () => {
     });
   });
 
-  test("it goes on, with rates between two looks", async () => {
+  test("it continues, with rates between two looks", async () => {
     await using demo = await startDemo();
     await call(demo.origin, "add", [2, 3]);
     await using top = start(["top", demo.origin, "--interval", "0.1", "--json"]);

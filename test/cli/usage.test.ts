@@ -81,7 +81,7 @@ describe("help", () => {
   });
 });
 
-describe("a mistake is told in one line, with exit code 2", () => {
+describe("a mistake is reported in one line, with exit code 2", () => {
   test.each<[args: string[], line: RegExp]>([
     [["dance"], /unknown command "dance"/],
     [["--dance"], /unknown option "--dance"/],

@@ -137,7 +137,7 @@ describe("a batch", () => {
     expect(link.methods).toEqual(["later"]);
   });
 
-  test("leaves without a call that was given up before", async () => {
+  test("leaves without a call that was cancelled before", async () => {
     const link = new HandLink(parrot);
     const clock = new FakeClock();
     const release: (() => void)[] = [];
@@ -196,7 +196,7 @@ describe("a batch", () => {
     const outcomes = await client.batchSettled((b) => [b.echo("a"), b.echo("b"), b.echo("c")]);
     const reason = {
       code: -32600,
-      data: { limit: "maxBatch", max: 2, details: "a batch holds at most 2 requests" },
+      data: { limit: "maxBatch", max: 2, details: "a batch must have at most 2 requests" },
     };
     for (const outcome of outcomes) {
       expect(outcome).toMatchObject({ status: "rejected", reason });

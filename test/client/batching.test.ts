@@ -89,7 +89,7 @@ describe("automatic batching", () => {
     expect(third).toBe(4);
   });
 
-  test("does not send a call that was given up while it waited", async () => {
+  test("does not send a call that was cancelled while it waited", async () => {
     const clock = new FakeClock();
     const link = new HandLink(parrot);
     const client = createClient<Methods>(link, { batch: { windowMs: 20, clock } });
@@ -103,7 +103,7 @@ describe("automatic batching", () => {
     expect(link.methods).toHaveLength(1);
   });
 
-  test("sends nothing when all were given up", async () => {
+  test("sends nothing when all were cancelled", async () => {
     const link = new HandLink(parrot);
     const client = createClient<Methods>(link, { batch: true });
     const controller = new AbortController();

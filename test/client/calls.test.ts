@@ -192,7 +192,7 @@ describe("options", () => {
     expect(link.calls.map(({ outgoing }) => outgoing.headers)).toEqual(Array(3).fill({ a: "1" }));
   });
 
-  test("which methods may be tried again is told by name, by a function, or by the call", async () => {
+  test("which methods may be tried again is set by name, by a function, or by the call", async () => {
     const sentAsIdempotent = async (options: ClientOptions, own?: boolean) => {
       const link = new HandLink(parrot);
       await createClient(link, options).call("read", [], { idempotent: own });

@@ -64,7 +64,7 @@ describe("a client with a contract", () => {
     expect(batched[0]).toMatchObject({ reason: { declared: "NOT_FOUND", data: { id: "6" } } });
   });
 
-  test("sends idempotent methods again without being told which they are", async () => {
+  test("sends idempotent methods again without a list of them", async () => {
     const link = new HandLink(parrot);
     const { api } = createClient(
       link,

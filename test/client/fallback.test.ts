@@ -100,7 +100,7 @@ describe("fallback", () => {
     }
   });
 
-  test("does not send again what its caller gives up for the gap", async () => {
+  test("does not send again what its caller cancels because of the gap", async () => {
     const lost: Behaviour = () => {
       throw new WireError("CONNECTION_LOST", "cut");
     };
@@ -119,7 +119,7 @@ describe("fallback", () => {
     expect(links[1]?.payloads).toEqual([]);
   });
 
-  test("goes on with what a stopping server ended, where it may run twice, and only there", async () => {
+  test("continues with what a stopping server ended, where it may run twice, and only there", async () => {
     const data = {
       ran: true,
       reason: "stopping",
@@ -139,7 +139,7 @@ describe("fallback", () => {
     await expect(client.call("m", [], twice)).rejects.toMatchObject(error);
   });
 
-  test("goes on where a server that stops has not taken the call, and tells so where all do", async () => {
+  test("continues where a server that stops has not taken the call, and tells so where all do", async () => {
     const stops: Behaviour = () =>
       failure({
         code: -32006,
@@ -216,7 +216,7 @@ describe("fallback", () => {
     expect(second.payloads).toEqual([]);
   });
 
-  test("goes on where a server is busy, once around", async () => {
+  test("continues where a server is busy, once around", async () => {
     const busy: Behaviour = () =>
       failure({ code: -32005, message: "Server busy", data: { ran: false, reason: "busy" } });
     const [first, second] = [new HandLink(busy), new HandLink(answering("second"))];
@@ -279,7 +279,7 @@ describe("fallback", () => {
     expect(runs).toEqual(["dying: pay", "dying: breakOff", "living: breakOff"]);
   });
 
-  test("does not send a call of a batch that was given up while others had their first link", async () => {
+  test("does not send a call of a batch that was cancelled while others had their first link", async () => {
     const first = new HandLink();
     const second = new HandLink(answering("second"));
     const controller = new AbortController();
@@ -300,7 +300,7 @@ describe("fallback", () => {
     expect(second.calls).toHaveLength(1);
   });
 
-  test("does not try the next link for a caller that gave up", async () => {
+  test("does not try the next link for a caller that cancelled", async () => {
     const [first, second] = [new HandLink(), new HandLink(answering("second"))];
     const controller = new AbortController();
     const call = createClient(fallback([first, second])).call("m", [], {
@@ -312,7 +312,7 @@ describe("fallback", () => {
   });
 
   test.each(["CONNECTION_FAILED", "CONNECTION_LOST"] as const)(
-    "does not send on what its caller gives up before it has heard of the failure: %s",
+    "does not send on what its caller cancels before it has heard of the failure: %s",
     async (code) => {
       const [first, second] = [new HandLink(), new HandLink()];
       const client = createClient<Methods>(fallback([first, second]));

@@ -253,7 +253,7 @@ describe("retry", () => {
     }
   });
 
-  test("stops when the caller gives up during the wait", async () => {
+  test("stops when the caller cancels during the wait", async () => {
     const { clock, link, client } = setUp([lost()], {}, { clock: new FakeClock() });
     const controller = new AbortController();
     const call = client.call("read", [], { signal: controller.signal });
@@ -315,7 +315,7 @@ describe("retry", () => {
     }
   });
 
-  test("does not repeat what its caller gives up for the gap", async () => {
+  test("does not repeat what its caller cancels because of the gap", async () => {
     const { clock, link, client } = setUp([lost()]);
     const controller = new AbortController();
     const { signal } = controller;

@@ -192,7 +192,7 @@ describe("credit", () => {
     await items.return?.();
   });
 
-  test("lets a wire that waits go on when the reader leaves", async () => {
+  test("lets a wire that waits continue when the reader leaves", async () => {
     const { items, push } = open();
     let waiting: Promise<void> | undefined;
     while (waiting === undefined) waiting = push(1).full;

@@ -218,7 +218,7 @@ describe("a signal", () => {
     expect(listeners(controller.signal)).toBe(0);
   });
 
-  test("that aborts after the reply changes nothing, and has no listeners any more", async () => {
+  test("that aborts after the reply changes nothing, and removes its listeners", async () => {
     const link = new HandLink(parrot);
     const client = createClient(link);
     const controller = new AbortController();

@@ -123,7 +123,7 @@ describe("bytes beside the messages of a connection", () => {
     expect(connection.origin.openStreams).toBe(0);
   });
 
-  test("of results that nobody reads are limited, like streams", async () => {
+  test("of results that are not read are limited, like streams", async () => {
     const { channel, connection } = await greeted({ maxStreams: 2, maxReplyLength: 100 });
     for (const id of [1, 2, 3]) channel.hear({ jsonrpc: "2.0", id, method: "stream", types: {} });
     const replies = [await channel.next(), await channel.next(), await channel.next()];

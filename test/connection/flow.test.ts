@@ -108,7 +108,7 @@ describe("what cannot be read", () => {
           data: {
             limit: "maxMessageBytes",
             max: 100,
-            details: "a message holds at most 100 bytes",
+            details: "a message must have at most 100 bytes",
           },
         },
         id: null,
@@ -153,7 +153,7 @@ describe("a wire that is full", () => {
     expect(connection.ready()).toBe(undefined);
   });
 
-  test("stops a stream without credit, which goes on when it drains", async () => {
+  test("stops a stream without credit, which continues when it drains", async () => {
     const { channel, produced } = serve({ maxBufferedBytes: 400 });
     channel.bufferedBytes = 100;
     channel.hear({ jsonrpc: "2.0", method: "numbers", id: 1 });

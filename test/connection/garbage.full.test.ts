@@ -64,7 +64,7 @@ describe("what a minor collection frees", () => {
   });
 
   describe("calls that were answered", () => {
-    test.each(["sum", "count"])("%s, after one was given up", async (method) => {
+    test.each(["sum", "count"])("%s, after one was cancelled", async (method) => {
       const held: (() => void)[] = [];
       const hold = (): Promise<void> => new Promise((resolve) => held.push(resolve));
       const service = createServer({

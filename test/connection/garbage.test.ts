@@ -21,7 +21,7 @@ async function freedBut(kept: number, refs: readonly WeakRef<object>[]): Promise
 /** A request or a reply, as a channel brings it. */
 const message = (members: object): object => ({ jsonrpc: "2.0", ...members });
 
-describe("a connection that goes on keeps nothing", () => {
+describe("a connection that continues keeps nothing", () => {
   test("of calls that have their answer, though others are open", async () => {
     const channel = new HandChannel();
     const connection = new Connection(channel, { transport });
@@ -42,7 +42,7 @@ describe("a connection that goes on keeps nothing", () => {
   });
 
   test.each(["sum", "count"])(
-    "of calls that it answered: %s, after one was given up",
+    "of calls that it answered: %s, after one was cancelled",
     async (name) => {
       const held: (() => void)[] = [];
       const hold = (): Promise<void> => new Promise((resolve) => held.push(resolve));

@@ -27,27 +27,27 @@ describe("a heartbeat", () => {
     const { clock, events, heartbeat } = watch({ pingMs: 100, deadMs: 150 });
     for (let i = 0; i < 50; i++) {
       clock.advance(50);
-      heartbeat.heard = true;
+      heartbeat.received = true;
     }
     // The first look cannot tell when within its time the sign of life came.
     expect(events).toEqual(["asked at 100"]);
   });
 
-  test("goes on when the question was answered", () => {
+  test("continues when the question was answered", () => {
     const { clock, events, heartbeat } = watch({ pingMs: 100, deadMs: 150 });
     clock.advance(100);
-    heartbeat.heard = true;
+    heartbeat.received = true;
     clock.advance(120);
-    heartbeat.heard = true;
+    heartbeat.received = true;
     clock.advance(120);
     expect(events.length).toBeGreaterThan(1);
     expect(events.every((event) => event.startsWith("asked"))).toBe(true);
   });
 
-  test("gives up also on a wire that once spoke", () => {
+  test("gives up also on a wire that was active before", () => {
     const { clock, events, heartbeat } = watch({ pingMs: 100, deadMs: 150 });
     clock.advance(90);
-    heartbeat.heard = true;
+    heartbeat.received = true;
     clock.advance(1_000);
     expect(events).toHaveLength(2);
     expect(events[1]).toMatch(/^gave up/);

@@ -105,7 +105,7 @@ describe("a healing link", () => {
     expect(gaps).toBe(1);
   });
 
-  test("does not send again what its caller gives up for the gap", async () => {
+  test("does not send again what its caller cancels because of the gap", async () => {
     const { channels, client } = setUp();
     const controller = new AbortController();
     const options = { signal: controller.signal, onGap: () => controller.abort() };
@@ -119,7 +119,7 @@ describe("a healing link", () => {
     expect(methodsOn(channels[1])).toEqual([]);
   });
 
-  test("does not send again what its caller gives up for the loss", async () => {
+  test("does not send again what its caller cancels because of the loss", async () => {
     const controller = new AbortController();
     const { channels, client } = setUp({ onLost: () => controller.abort() });
     let gaps = 0;
@@ -136,7 +136,7 @@ describe("a healing link", () => {
     expect(gaps).toBe(0);
   });
 
-  test("heals though its listener throws, which is said", async () => {
+  test("reconnects although its listener throws, which is said", async () => {
     const said = vi.spyOn(console, "error").mockImplementation(() => {});
     onTestFinished(() => said.mockRestore());
     const onLost = (): void => {
@@ -153,7 +153,7 @@ describe("a healing link", () => {
     expect(said).toHaveBeenCalledOnce();
   });
 
-  test("keeps what was not sent until it has healed", async () => {
+  test("keeps what was not sent until it has reconnected", async () => {
     const set = setUp({ delayMs: 100 });
     await loseServer(set);
     const { clock, channels, state, client } = set;
@@ -252,7 +252,7 @@ describe("a healing link", () => {
   );
 
   test.each([true, false])(
-    "does not go on sending on a connection that is shut and not yet gone, be it told to heal: %s",
+    "does not continue sending on a connection that is closing, whether or not it reconnects: %s",
     async (heals) => {
       const { channels, client } = setUp(heals);
       const first = client.call("first");
@@ -289,7 +289,7 @@ describe("a healing link", () => {
     expect(methodsOn(channels[1])).toEqual(["read"]);
   });
 
-  test("a call is cancelled at the peer, or not sent, whenever its caller gives up", async () => {
+  test("a call is cancelled at the peer, or not sent, whenever its caller cancels", async () => {
     const { channels, client } = setUp();
     for (let ticks = 0; ticks < 12; ticks++) {
       const controller = new AbortController();
@@ -306,7 +306,7 @@ describe("a healing link", () => {
     expect(cancels.map(({ params }) => (params as { id: number }).id)).toEqual(ids);
   });
 
-  test("can be told not to heal", async () => {
+  test("can be told not to reconnect", async () => {
     const { channels, client } = setUp(false);
     const call = client.call("read");
     await turn();
@@ -389,7 +389,7 @@ describe("while a link connects", () => {
     return { ...made, connect };
   }
 
-  test("a call that is given up is never sent", async () => {
+  test("a cancelled call is never sent", async () => {
     const { channels, client, connect } = await connecting();
     const controller = new AbortController();
     const given = client.call("given", [], { signal: controller.signal });

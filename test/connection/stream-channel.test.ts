@@ -123,7 +123,7 @@ describe("a stream that does not drain", () => {
     expect(stream.writes.join("").trim().split("\n")).toHaveLength(6);
   });
 
-  test("is told apart from one that drains at once", async () => {
+  test("is distinguished from one that drains at once", async () => {
     const { stream } = serve({ big: () => filler }, { holdAboveBytes: 300 });
     stream.receive(...[1, 2, 3, 4, 5, 6].map((id) => call(id, "big")));
     expect(stream.paused).toBe(false);

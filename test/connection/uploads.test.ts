@@ -157,6 +157,50 @@ describe("uploads on a connection", () => {
     expect(connection.isOpen).toBe(true);
   });
 
+  test("with more items than there was credit for end with an error that says so", async () => {
+    const { channel, notify, call } = serve();
+    call("held", 1);
+    await turn();
+    // The handler takes one of the eight, for which it asks for more.
+    for (let i = 0; i < 100; i++) notify("$/upload", { id: 1, value: "x" });
+    await turn();
+    expect(channel.messages.at(-1)).toEqual({
+      jsonrpc: "2.0",
+      error: {
+        code: -32600,
+        message: "Invalid Request",
+        data: "the upload has more items than there was credit for",
+      },
+      id: 1,
+    });
+  });
+
+  test("that are missing, or that a wire cannot carry, are refused with what to do", async () => {
+    const { channel } = serve();
+    const details = 'this method takes an upload; send "upload": true with the request';
+    for (const [id, upload] of [
+      [1, undefined],
+      [2, false],
+      [3, "true"],
+    ]) {
+      channel.hear({ jsonrpc: "2.0", method: "sum", id, upload });
+    }
+    await turn();
+    expect(channel.messages).toEqual(
+      [1, 2, 3].map((id) => ({
+        jsonrpc: "2.0",
+        error: { code: -32602, message: "Invalid params", data: { details } },
+        id,
+      })),
+    );
+    const text = '{"jsonrpc":"2.0","method":"sum","id":1,"upload":true}';
+    expect(JSON.parse((await createServer(methods).receive(text)) as string).error).toEqual({
+      code: -32007,
+      message: "This method takes an upload",
+      data: 'send "Content-Type: application/x-ndjson", or call it over WebSocket, TCP, stdio or NATS',
+    });
+  });
+
   test("count as streams, of which there is a limit", async () => {
     const { channel, call } = serve({ maxStreams: 2 });
     for (const id of [1, 2, 3]) call("sum", id);

@@ -90,7 +90,7 @@ const expected: Readonly<Record<string, readonly string[]>> = {
     "second report:   429 Rate limited (rate-limited), again in 0 s",
     "audit log:",
     "  deny  nobody notes/list no credential",
-    "  deny  nobody notes/list an API key that is not valid",
+    "  deny  nobody notes/list the API key is not valid",
     "  allow ann    notes/list",
     "  deny  ann    notes/wipe the policy does not allow it",
     "  deny  ann    notes/none the policy does not allow it",

@@ -146,7 +146,7 @@ export const guarantees: Readonly<Record<string, readonly Guarantee[]>> = {
     { says: "listen and never send", because: option },
     {
       says: "a pong that does not answer a ping never is",
-      test: ["transports/ws/hostile-peers.test.ts", "takes no pong for a sign of life"],
+      test: ["transports/ws/hostile-peers.test.ts", "ignores a pong that does not answer its ping"],
     },
     {
       says: "with at most 64 KiB of pings and pongs",

@@ -103,6 +103,8 @@ describe("headers that are understood", () => {
 
 describe("headers that end the stream", () => {
   test.each([
+    ["a name with another first letter", "Xontent-Length: 1\r\n\r\n7", "missing"],
+    ["a character after the digits", "Content-Length: 1:\r\n\r\n7", "number of bytes"],
     ["a negative length", "Content-Length: -5\r\n\r\n12345", "number of bytes"],
     ["a length with letters", "Content-Length: 5abc\r\n\r\n12345", "number of bytes"],
     ["a length with a sign", "Content-Length: +5\r\n\r\n12345", "number of bytes"],
@@ -146,6 +148,10 @@ describe("headers that end the stream", () => {
     const recording = new Recording();
     contentLengthFraming.decoder({ maxMessageBytes: 10 }).push(bytes, recording);
     expect(recording.faults[0]?.message).toBe("A header is not valid UTF-8.");
+  });
+
+  test("a header whose first byte came alone", () => {
+    expect(read(contentLengthFraming, [bytesOf("X"), bytesOf(next)])).toEqual(["fatal malformed"]);
   });
 
   test("a wrong line is refused before the rest of the header arrives", () => {

@@ -22,6 +22,8 @@ test("the length is four bytes, the highest first", () => {
   expect(lengthPrefixFraming.encode("é".repeat(0x8182)).slice(0, 5)).toEqual(
     new Uint8Array([0, 1, 3, 4, 0xc3]),
   );
+  const frame = lengthPrefixFraming.encodeBytes?.(new Uint8Array(0x1020304));
+  expect(frame?.subarray(0, 5)).toEqual(new Uint8Array([1, 2, 3, 4, 0]));
 });
 
 test("a lone surrogate leaves as the replacement character and is counted as it", () => {

@@ -68,6 +68,14 @@ test("a chunk longer than the limit may hold many messages", () => {
   expect(readAnyhow(`${list.join("\n")}\n`, 16)).toEqual(texts(list));
 });
 
+test("the lines before it do not count for one that is not complete", () => {
+  const chunks = [bytesOf("1\n2\n34"), bytesOf("56\n"), bytesOf("7\n89")];
+  expect(read(newlineFraming, [...chunks, bytesOf("012\n")], 4)).toEqual([
+    ...texts(["1", "2", "3456", "7"]),
+    "oversize",
+  ]);
+});
+
 test("a message that was laid out over several lines leaves as one", () => {
   const pretty = JSON.stringify({ a: "1\n2\r3", b: [1, 2] }, null, 2).replace("[", "\r\n[");
   const line = newlineFraming.encode(pretty);
@@ -121,6 +129,7 @@ test("messages that are written together are a line each, also if one has line b
     [["{}"], "{}\n"],
     [["{}", "[]"], "{}\n[]\n"],
     [["{\n}"], "{ }\n"],
+    [["{}\n", "[]"], "{} \n[]\n"],
     [["{\n}", "[\r\n]"], "{ }\n[  ]\n"],
     [['"\u2028"', '"\u2029"'], '"\\u2028"\n"\\u2029"\n'],
   ] as const) {

@@ -33,6 +33,14 @@ test("the length of a long text is right wherever its characters lie", () => {
   );
 });
 
+test("the length of a long text is right where a pair of surrogates is cut", () => {
+  for (const pair of ["\ud800\udc00", "\ud800\udfff", "\udbff\udc00", "\udbff\udfff"]) {
+    for (const before of [8_190, 8_191, 8_192]) {
+      expect(utf8Length("x".repeat(before) + pair)).toBe(before + 4);
+    }
+  }
+});
+
 test("a range of bytes is decoded alone", () => {
   const bytes = new Uint8Array([0xff, 0x61, 0xc3, 0xa9, 0xff]);
   expect(decodeUtf8(bytes, 1, 4)).toBe("aé");

@@ -55,7 +55,7 @@ const busy = {
   data: { ran: false, reason: "busy", details: expect.stringContaining("in use") },
 };
 
-test("a caller for which there is no connection is told that its call did not run", async () => {
+test("a caller for which there is no connection gets an error that its call did not run", async () => {
   const { opened, caller } = await front();
   const [first, second] = [caller(), caller()];
   expect(await first.call("who")).toBe("here");

@@ -104,7 +104,7 @@ describeWith(["nats-server", "network namespaces"], "a network that parts", () =
     });
   }
 
-  test("a call in progress is told that it may have run", async () => {
+  test("a call in progress gets an error that it may have run", async () => {
     const { client, connection } = await setUp({ nats: pinging });
     const running = connection.subscribe(`${subject}-held`, { max: 1 });
     const held = client.call("hold");

@@ -61,11 +61,11 @@ describe("routes", () => {
     await refusal([
       { method: "a", to: "one" },
       { method: "a", to: "two" },
-    ]).toThrow('"a" is there twice');
+    ]).toThrow('"a" is defined twice');
     await refusal([
       { method: "a/*", to: "one" },
       { method: "a/*", to: "one", rename: "b/*" },
-    ]).toThrow('"a/*" is there twice');
+    ]).toThrow('"a/*" is defined twice');
     for (const name of ["attempts", "maxInFlight", "timeoutMs"]) {
       await refusal([{ method: "a", to: "one", [name]: 0 }]).toThrow(
         `${name} must be a number above 0`,
@@ -209,7 +209,7 @@ test("a call that timed out is answered like any other over HTTP, whichever side
   }
 });
 
-test("a 1.0 upstream does not get params by name, and the caller is told why", async () => {
+test("a 1.0 upstream does not get params by name, and the caller gets an error that says why", async () => {
   const heard: unknown[] = [];
   const add = (a: number, b: number) => {
     heard.push([a, b]);

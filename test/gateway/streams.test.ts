@@ -60,7 +60,7 @@ describe("a caller with too many streams", () => {
     expect(await runsOfTheSecond()).toMatchObject({ runs: 0, error });
   });
 
-  test("runs at most once if it is not known to stream, and the caller is told that it ran", async () => {
+  test("runs at most once if it is not known to stream, and the caller gets an error that says that it ran", async () => {
     const data = { ran: true, reason: "busy" };
     const error = { code: ErrorCode.ServerBusy, data };
     expect(await runsOfTheSecond(false)).toMatchObject({ runs: 1, error });

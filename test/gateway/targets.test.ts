@@ -342,7 +342,7 @@ describe("failures", () => {
     }
   });
 
-  test("a target that failed too often does not keep its gateway unready for ever", async () => {
+  test("a target that failed too often does not keep its gateway unready forever", async () => {
     const clock = new FakeClock();
     const behind = await Behind.start({ who: () => "here" });
     const warned: unknown[] = [];
@@ -388,7 +388,7 @@ describe("failures", () => {
     ]);
   });
 
-  test("a server that stops passes the calls on that it does not take any more", async () => {
+  test("a server that stops passes the calls on that it no longer accepts", async () => {
     const stopping = createServer({ who: () => "stopping" });
     stopping.answerer.draining = true;
     const { port = 0 } = await serveSocket(stopping, { port: 0 });
@@ -644,7 +644,7 @@ describe("a wrong path", () => {
       { log },
     );
     expect(gateway.readiness()).toEqual({ ok: false, upstreams: { all: "no target answers" } });
-    const reason = "nothing takes calls at this path (HTTP 404)";
+    const reason = "there is no JSON-RPC endpoint at this path (HTTP 404)";
     expect(warnings).toEqual([{ upstream: "all", target: "t", reason }]);
     await expect(clientOf(gateway).call("who")).rejects.toMatchObject({
       code: -32009,

@@ -53,7 +53,11 @@ describe.each(wires)("an upstream on %s", (_, serve) => {
     await expect(client.call("echo", ["x".repeat(5_000)])).rejects.toMatchObject({
       code: -32600,
       message: "Invalid Request",
-      data: { limit: "maxMessageBytes", max: 2000, details: "a message holds at most 2000 bytes" },
+      data: {
+        limit: "maxMessageBytes",
+        max: 2000,
+        details: "a message must have at most 2000 bytes",
+      },
     });
     expect(told).toEqual([]);
   });

@@ -126,7 +126,7 @@ describeWith(["redis-server", "npm peers"], "nonces in Redis", () => {
     expect(all.filter((verdict) => verdict === "new")).toHaveLength(1);
   });
 
-  test("it is kept for as long as it can be sent, and not for ever", async () => {
+  test("it is kept for as long as it can be sent, and not forever", async () => {
     const before = performance.now();
     await redisNonces(redis, { prefix: "ttl:" }).take(nonce("n", "a", 60_000));
     const [key = ""] = await redis.keys("ttl:*");
@@ -165,7 +165,7 @@ describeWith(["redis-server", "npm peers"], "nonces in Redis", () => {
     }
   });
 
-  test("a connection that is gone is an error, and no verdict", async () => {
+  test("a connection that is gone is an error, and not an answer", async () => {
     const gone = redis.duplicate();
     await gone.connect();
     gone.destroy();

@@ -288,7 +288,7 @@ describeWith(["npm peers", "nats-server"], "OpenTelemetry", () => {
     });
   });
 
-  describe("the trace goes on", () => {
+  describe("the trace continues", () => {
     const traceId = "0af7651916cd43dd8448eb211c80319c";
     const traceparent = `00-${traceId}-b7ad6b7169203331-01`;
 

@@ -84,7 +84,7 @@ describeWith(["pylsp-jsonrpc"], "pylsp-jsonrpc", () => {
       expect(await client.call("ask")).toBe("Mr Client");
     });
 
-    test("goes on when a call is cancelled, and its late answer is ignored", async () => {
+    test("continues when a call is cancelled, and its late answer is ignored", async () => {
       const controller = new AbortController();
       const hanging = once(events, "hanging");
       const call = client.call("hang", undefined, { signal: controller.signal });

@@ -72,7 +72,7 @@ describeWith(["redis-server", "npm peers"], "rate limits in Redis", () => {
     expect(ttl + passed).toBeGreaterThan(30_000);
   });
 
-  test("a server limits by it, and goes on by itself when Redis is gone", async () => {
+  test("a server limits by it, and continues by itself when Redis is gone", async () => {
     const client = await connected();
     const store = redisLimits(client, { prefix: "served:" });
     // By the machine's clock a Redis that is busy for a second would count as one that hangs.

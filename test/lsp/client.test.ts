@@ -45,7 +45,7 @@ describe("a client", () => {
     expect(await client.request("textDocument/hover", at(0, 0))).toEqual({ contents: "Hi" });
   });
 
-  test("tells the server what its handlers support", async () => {
+  test("declares to the server what its handlers support", async () => {
     let told: unknown;
     await connect(
       {

@@ -262,7 +262,7 @@ describe("a sink that fails", () => {
       });
     }
     expect(log.entries).toMatchObject([
-      { level: "error", message: "a watch threw; further errors of it are not logged" },
+      { level: "error", message: "a watch threw; its further errors are not logged" },
     ]);
     const http = await serveHttp(server, { port: 0 });
     const client = createClient<typeof methods>(httpLink(http.url), {

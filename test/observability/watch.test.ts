@@ -4,6 +4,7 @@ import {
   type Handle,
   type Middleware,
   method,
+  RpcError,
   silentLog,
   stream,
 } from "callwire";
@@ -38,6 +39,44 @@ test("custom middleware sees every message once, with its answer", async () => {
     [{ big: 1n }, -32603, (replies[1] as string).length],
     [3, undefined, 0],
     [undefined, -32600, (replies[3] as string).length - 2],
+  ]);
+});
+
+test("messages are told of with their length, their place and how they went", async () => {
+  const told: Answered[] = [];
+  const server = createServer(
+    { add: (a: number, b: number) => a + b, later: async () => 1, refuse: () => refuse() },
+    { use: [watching({ untimed: true, answered: (message) => void told.push(message) })] },
+  );
+  const refuse = (): never => {
+    throw new RpcError(7, "no");
+  };
+  const call = requestText("add", [1, 2]);
+  const notification = '{"jsonrpc":"2.0","method":"refuse"}';
+  const later = requestText("later");
+  const wrong = '{"jsonrpc":"2.0","method":5,"id":1}';
+  await server.receive(call);
+  await server.receive(` [${call} , ${notification},${later},${wrong},7]`);
+  await server.receive(notification);
+  await server.receive("{");
+  await server.receive("[]");
+  await server.receive(`[${"1,".repeat(100)}1]`);
+  const [first, ...rest] = told
+    .sort((a, b) => (a.entry ?? -1) - (b.entry ?? -1))
+    .map(({ entry, requestLength, context, error, reply, durationMs }) => [
+      ...[entry, requestLength, context?.method, error?.code, reply?.result, durationMs],
+    ]);
+  expect(first).toEqual([undefined, call.length, "add", undefined, 3, 0]);
+  expect(rest).toEqual([
+    [undefined, notification.length, "refuse", 7, undefined, 0],
+    [undefined, 1, undefined, -32700, undefined, 0],
+    [undefined, 2, undefined, -32600, undefined, 0],
+    [undefined, 203, undefined, -32600, undefined, 0],
+    [0, call.length, "add", undefined, 3, 0],
+    [1, notification.length, "refuse", 7, undefined, 0],
+    [2, later.length, "later", undefined, 1, 0],
+    [3, wrong.length, undefined, -32600, undefined, 0],
+    [4, 1, undefined, -32600, undefined, 0],
   ]);
 });
 

@@ -99,7 +99,7 @@ describe("generate", () => {
   });
 });
 
-describe("what goes wrong is told in one line", () => {
+describe("what goes wrong is reported in one line", () => {
   test.each<[code: number, args: () => string[] | Promise<string[]>, line: RegExp]>([
     [2, () => ["discover"], /discover needs an address/],
     [2, () => ["discover", "a", "b"], /unexpected argument "b"/],

@@ -46,7 +46,7 @@ describe("methods", () => {
     });
   });
 
-  test("that become streams, or are not idempotent any more, break callers", () => {
+  test("that become streams, or are no longer idempotent, break callers", () => {
     const m = method({ idempotent: true }, () => 1);
     expect(changes({ m }, { m: stream({}, function* () {}) })).toEqual(["BREAKS m method-kind"]);
     expect(changes({ m }, { m: method({}, () => 1) })).toEqual(["BREAKS m not-idempotent"]);

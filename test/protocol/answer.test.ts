@@ -1,4 +1,4 @@
-import { createServer } from "callwire";
+import { createServer, Host, Origin, RpcError, silentLog, success } from "callwire";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { type ProfileName, profileNames, serverOf } from "../conformance/profiles.ts";
@@ -233,6 +233,79 @@ test("a number that a double cannot hold comes back as it was written, wherever 
     }),
     { numRuns },
   );
+});
+
+test("a profile may refuse null ids, params by position and batches", () => {
+  const profile = { nullIds: false, positionalParams: false, batches: () => false };
+  const strict = new Host(({ params }) => success(params ?? null), { profile });
+  const loose = new Host(({ params }) => success(params ?? null), {
+    profile: { nullIds: true, positionalParams: true, batches: () => true },
+  });
+  const call = (members: string) => `{"jsonrpc":"2.0","method":"m",${members}}`;
+  const wrong = (data: string) =>
+    `{"jsonrpc":"2.0","error":{"code":-32600,"message":"Invalid Request","data":"${data}"}`;
+  const noBatches = "batches are not accepted here; send one message per payload";
+  for (const [text, refusal, result] of [
+    [call('"params":{"a":1},"id":1'), undefined, '"result":{"a":1},"id":1'],
+    [call('"id":1'), undefined, '"result":null,"id":1'],
+    [
+      call('"params":[1],"id":1'),
+      `${wrong('the member \\"params\\" must be an object')},"id":1}`,
+      '"result":[1],"id":1',
+    ],
+    [call('"id":null'), `${wrong('the member \\"id\\" must not be null')}}`, '"id":null'],
+    [`[${call('"id":1')}]`, `${wrong(noBatches)}}`, '[{"jsonrpc"'],
+  ] as const) {
+    expect(strict.receive(text)).toBe(refusal ?? `{"jsonrpc":"2.0",${result}}`);
+    expect(loose.receive(text)).toContain(result);
+  }
+  // There is no id to put into the reply.
+  expect(strict.receive("{")).toBe(
+    '{"jsonrpc":"2.0","error":{"code":-32700,"message":"Parse error"}}',
+  );
+  expect(loose.receive("{")).toContain('"id":null');
+});
+
+test("an origin knows the last error, from which wires take a status", async () => {
+  const busy = new RpcError(5, "busy", undefined, { status: 503 });
+  const server = createServer({
+    ok: () => 1,
+    fail: () => Promise.reject(busy),
+    other: () => Promise.reject(new RpcError(6, "other", undefined, { status: 503 })),
+  });
+  const call = (method: unknown) => `{"jsonrpc":"2.0","method":${JSON.stringify(method)},"id":1}`;
+  const notification = '{"jsonrpc":"2.0","method":"fail"}';
+  const lastOf = async (text: string) => {
+    const origin = new Origin();
+    await server.receive(text, origin);
+    return origin.lastError?.code;
+  };
+  expect(await lastOf(call("ok"))).toBeUndefined();
+  expect(await lastOf(call("fail"))).toBe(5);
+  expect(await lastOf(call("missing"))).toBe(-32601);
+  expect(await lastOf(call(7))).toBe(-32600);
+  expect(await lastOf(`[${call("fail")},${call("fail")}]`)).toBe(5);
+  expect(await lastOf(`[${call("fail")},${call("other")}]`)).toBeUndefined();
+  expect(await lastOf(`[${call("fail")},${call("ok")}]`)).toBeUndefined();
+  expect(await lastOf(`[${call("fail")},${notification}]`)).toBe(5);
+});
+
+test("rich data of an error that cannot be converted is sent as JSON, and logged", () => {
+  const lines: unknown[] = [];
+  const log = { ...silentLog, warn: (...line: unknown[]) => void lines.push(line) };
+  const data = { at: new Date(0), file: new Blob(["x"]) };
+  const fail = (): never => {
+    throw new RpcError(7, "no", data);
+  };
+  const server = createServer({ fail }, { log });
+  const text = '{"jsonrpc":"2.0","method":"fail","id":1,"types":{}}';
+  expect(JSON.parse(server.receive(text) as string)).toEqual({
+    jsonrpc: "2.0",
+    error: { code: 7, message: "no", data: { at: "1970-01-01T00:00:00.000Z", file: {} } },
+    id: 1,
+  });
+  const message = "could not convert the rich values in the data of an error";
+  expect(lines).toEqual([[{ err: expect.any(TypeError) }, message]]);
 });
 
 describe("a member that stands twice", () => {

@@ -45,6 +45,75 @@ function shareRead(texts: fc.Arbitrary<string>, read: (text: string) => unknown)
   return taken / numRuns;
 }
 
+const numbers = ["0", "7", "10", "999999999999999"];
+const strings = ['""', '"a"', '"ä🙂"', '"twelve chars"', `"${"x".repeat(80)}"`];
+const values = [...numbers, ...strings];
+const nested = [
+  ...["[]", "{}", "[[]]", "[{}]", "[1,2,3]", '["a","b"]', '{"a":[]}', '{"a":{"b":[{}]}}', "[null]"],
+  ...['["a\\"]",1]', '["\\\\"]', '["{"]', '[",",{}]', "[-1.5e3]", '{"a":true}', "[1,2.5]", "[01]"],
+];
+const paramsTexts = [
+  ...numbers.flatMap((one) => [`[${one}]`, `[${one},${one}]`]),
+  ...values.flatMap((one) => [`{"a":${one}}`, `{"a":${one},"b":${one}}`]),
+  ...[`{"${"k".repeat(64)}":1}`, `{"${"k".repeat(65)}":1}`, '{"":1}', ...nested],
+];
+
+/** The forms that clients write, with the values that have a short way of their own, and others. */
+function* usualMessages(): Generator<string> {
+  const message = (...members: string[]) => `{"jsonrpc":"2.0",${members.join(",")}}`;
+  for (const params of paramsTexts) {
+    yield message('"method":"m"', `"params":${params}`, '"id":1');
+    yield message('"method":"m"', `"params":${params}`, '"id":"a"', '"types":{}');
+    yield message('"method":"m"', `"params":${params}`);
+    yield message('"id":1', '"method":"m"', `"params":${params}`);
+    yield message(`"result":${params}`, '"id":1');
+  }
+  for (const value of values) {
+    yield message('"method":"m"', `"id":${value}`);
+    yield message(`"id":${value}`, '"method":"m"');
+    yield message(`"result":${value}`, `"id":${value}`);
+    if (value.startsWith('"')) yield message(`"method":${value}`);
+  }
+}
+
+/** As Python writes it, with a space after each colon and comma. */
+const gapped = (text: string) =>
+  text.replaceAll(/"(?:[^"\\]|\\.)*"|[:,]/g, (part) => (part.length === 1 ? `${part} ` : part));
+
+test("each usual form is read the short way, alone and in a batch", () => {
+  for (const text of [...usualMessages()].flatMap((each) => [each, gapped(each)])) {
+    const read = canonicalMessage(text);
+    if (text.includes("[01]")) {
+      expect(read).toBeUndefined();
+      continue;
+    }
+    expectSame(read, text);
+    for (const rest of [" ", "x", "}", "]", ","]) {
+      expect(canonicalMessage(text + rest)).toBeUndefined();
+      expect(canonicalBatch(`[${text}]${rest}`, 1)).toBeUndefined();
+    }
+    expectSame(canonicalBatch(`[${text}]`, 1), `[${text}]`);
+    const pair = gapped(text) === text ? `[${text}, ${text}]` : `[${text},${text}]`;
+    const batch = canonicalBatch(pair, 2);
+    if (batch !== undefined) expectSame(batch, pair);
+  }
+});
+
+test.each([
+  '{"jsonrpc":"2.0","method":"m","params":{"a":[1]},"id":1}',
+  '{"jsonrpc":"2.0","id":"a","method":"m","params":[12,3]}',
+  '{"jsonrpc": "2.0", "result": "a", "id": 12}',
+  '{"jsonrpc":"2.0","method":"m","params":{"a":"b","c":1},"types":{}}',
+])("with one character changed, %s is something else", (text) => {
+  for (let at = 0; at < text.length; at++) {
+    for (const other of ["", "x", '"', "0", ":", ",", "}", "]", " ", "\\", "\n"]) {
+      const changed = text.slice(0, at) + other + text.slice(at + 1);
+      const read = canonicalMessage(changed);
+      if (read !== undefined) expectSame(read, changed);
+    }
+  }
+});
+
 test("a message read the short way is what JSON.parse makes of it", () => {
   expect(shareRead(nearMessage, canonicalMessage)).toBeGreaterThan(0.1);
 });

@@ -1,5 +1,6 @@
 import { ErrorCode, RpcError } from "callwire";
 import { describe, expect, test } from "vitest";
+import { defaultMaxBytes, mostInside } from "../../src/protocol/attachments.ts";
 import * as ownErrors from "../../src/protocol/errors.ts";
 import { defaultLimits, exceedsDepth, limitOf, limitsFrom } from "../../src/protocol/limits.ts";
 import { isSharedPage } from "../../src/protocol/shared-page.ts";
@@ -58,10 +59,10 @@ describe("what every server answers alike", () => {
   });
 
   test.each([
-    ["maxMessageBytes", "a message holds at most 7 bytes"],
-    ["maxBatch", "a batch holds at most 7 requests"],
-    ["maxFiles", "a call holds at most 7 files"],
-    ["maxFileBytes", "a file holds at most 7 bytes"],
+    ["maxMessageBytes", "a message must have at most 7 bytes"],
+    ["maxBatch", "a batch must have at most 7 requests"],
+    ["maxFiles", "a call must have at most 7 files"],
+    ["maxFileBytes", "a file must have at most 7 bytes"],
   ] as const)("%s is exceeded", (limit, details) => {
     const error = { code: -32600, message: "Invalid Request", data: { limit, max: 7, details } };
     expect(ownErrors.limitExceeded(limit, 7)).toEqual(error);
@@ -136,6 +137,10 @@ describe("limits", () => {
     expect(exceedsDepth(value, depth)).toBe(false);
     expect(exceedsDepth(value, depth - 1)).toBe(depth > 0);
   });
+});
+
+test("bytes in a message are at most 100 MiB, and 10 MiB for those who state no limit", () => {
+  expect([mostInside, defaultMaxBytes]).toEqual([104_857_600, 10_485_760]);
 });
 
 test("a page of several processes is a function with a snapshot and a merged form", () => {

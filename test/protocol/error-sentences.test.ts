@@ -58,7 +58,7 @@ test.each([
   "if (isExactly(error, shuttingDown)) return;",
   'if (error.message === "Server is shutting down") return;',
   "return said.code === code && said.message === message;",
-  'return reply.error.data === "there is nothing at this path";',
+  'return reply.error.data === "nothing is served at this path";',
   'if (error.message.includes("shutting down")) return;',
   'if (data.details.startsWith("the call")) return;',
   "return /shutting down/.test(error.message);",

@@ -1,6 +1,6 @@
-import { createClient, createServer, stream } from "callwire";
+import { createClient, createServer, stream, WireError } from "callwire";
 import { describe, expect, test } from "vitest";
-import { type Exchange, exchangeLink } from "../../src/protocol/exchange.ts";
+import { type Exchange, exchangeLink, Payload } from "../../src/protocol/exchange.ts";
 
 const server = createServer({
   add: (a: number, b: number) => a + b,
@@ -120,6 +120,94 @@ describe("giving up", () => {
     await expect(client.call("c")).rejects.toMatchObject({ code: "CLOSED" });
     expect(released).toBe(1);
   });
+});
+
+describe("what comes before the replies to a batch", () => {
+  function payloadOf(ids: readonly (number | undefined)[]) {
+    const heard: unknown[] = [];
+    const outgoing = ids.map((id) => ({
+      item: (value: unknown, give: (count: number) => void) => {
+        heard.push([id, value]);
+        give(5);
+        return undefined;
+      },
+      progress: (value: unknown) => void heard.push([id, "progress", value]),
+    }));
+    const requests = ids.map((id) => ({ jsonrpc: "2.0", method: "m", id }));
+    return { heard, payload: new Payload(requests as never, outgoing as never) };
+  }
+  const message = (method: string, params: unknown) =>
+    ({ jsonrpc: "2.0", method, params }) as never;
+
+  test("goes to the call that it names, and to no other", () => {
+    const { heard, payload } = payloadOf([1, 2]);
+    const given: unknown[] = [];
+    const take = (method: string, params: unknown) =>
+      payload.take(message(method, params), "", (id, count) => given.push([id, count]));
+    expect(take("$/stream", { id: 2, value: "a" })).toBe(true);
+    expect(take("$/progress", { token: 1, value: "b" })).toBe(true);
+    expect(take("$/stream", { id: 3, value: "c" })).toBe(true);
+    expect(take("$/progress", { token: 3, value: "d" })).toBe(true);
+    expect(take("$/other", { id: 1 })).toBe(false);
+    expect(heard).toEqual([
+      [2, "a"],
+      [1, "progress", "b"],
+    ]);
+    expect(given).toEqual([[2, 5]]);
+    expect(payload.expectsReply).toBe(true);
+    expect(payloadOf([undefined, undefined]).payload.expectsReply).toBe(false);
+    expect(payloadOf([undefined, 1]).payload.expectsReply).toBe(true);
+  });
+
+  test("is dropped after they were cancelled, once", () => {
+    const { heard, payload } = payloadOf([1]);
+    let cancelled = 0;
+    payload.onCancel = () => cancelled++;
+    payload.cancel();
+    payload.cancel();
+    const text = JSON.stringify(message("$/stream", { id: 1, value: "a" }));
+    expect([payload.receive(text), heard, cancelled]).toEqual([true, [], 1]);
+    // A signal that is asked for late has aborted.
+    expect(payload.signal.aborted).toBe(true);
+    expect(payloadOf([1]).payload.signal.aborted).toBe(false);
+  });
+});
+
+test("the calls of a batch are given up one by one, and the last gives up the exchange", async () => {
+  let signal: AbortSignal | undefined;
+  const link = exchangeLink((_, payload) => {
+    signal = payload.signal;
+    return new Promise(() => {});
+  });
+  const outgoing = [{}, {}] as { cancel?: (error: WireError) => void }[];
+  const request = (id: number) => ({ jsonrpc: "2.0", method: "m", id }) as never;
+  const replies = link.sendBatch?.([request(1), request(2)], outgoing as never) ?? [];
+  const outcomes = replies.map((reply) => Promise.resolve(reply).catch((error) => error.message));
+  outgoing[0]?.cancel?.(new WireError("ABORTED", "first"));
+  expect([await outcomes[0], signal?.aborted, outgoing[0]?.cancel]).toEqual([
+    ...["first", false, undefined],
+  ]);
+  outgoing[1]?.cancel?.(new WireError("ABORTED", "second"));
+  expect([await outcomes[1], signal?.aborted, outgoing[1]?.cancel]).toEqual([
+    ...["second", true, undefined],
+  ]);
+});
+
+test("an exchange has the address, the bytes and the tap that it is given", async () => {
+  const texts: unknown[] = [];
+  const link = exchangeLink(answer, {
+    address: "http://a.example/",
+    carriesBytes: true,
+    tap: (text, direction) => texts.push([direction, text]),
+  });
+  expect(link).toMatchObject({ address: "http://a.example/", carriesBytes: true });
+  expect(exchangeLink(answer)).toMatchObject({ address: undefined, carriesBytes: false });
+  const request = { jsonrpc: "2.0", method: "add", params: [1, 2], id: 1 } as const;
+  await link.send(request, {} as never);
+  expect(texts).toEqual([
+    ["sent", '{"jsonrpc":"2.0","method":"add","params":[1,2],"id":1}'],
+    ["received", '{"jsonrpc":"2.0","result":3,"id":1}'],
+  ]);
 });
 
 test("what comes before the reply goes to the caller", async () => {

@@ -85,7 +85,7 @@ describe("calls that come faster than they can run", () => {
     expect(good).toBeGreaterThan(0.8 * 0.2 * peak * load.seconds);
   });
 
-  test("are refused too if one turn goes on and on, because more arrive on other connections", () => {
+  test("are refused too if one turn does not end, because more arrive on other connections", () => {
     const loop = new BusyLoop();
     const overload = new Overload(loop);
     const peers = Array.from({ length: 32 }, () => ({}));
@@ -198,6 +198,172 @@ describe("nothing is refused", () => {
     expect(loop.waiting).toBe(1);
     loop.idle(100);
     expect(loop.waiting).toBe(0);
+  });
+});
+
+describe("with delays of at most 100 ms", () => {
+  interface Slice {
+    readonly calls: number;
+    /** How long this process has the CPU in it, and then others. */
+    readonly heldMs: number;
+    readonly waitMs?: number;
+  }
+
+  /** An overload that looks at the clock, as after a few calls. */
+  function watching() {
+    const loop = new BusyLoop();
+    const overload = new Overload(loop, { maxDelayMs: 100 }, () => loop.cpu());
+    for (let call = 0; call < 8; call++) overload.take();
+    const run = ({ calls, heldMs, waitMs = 0 }: Slice): number => {
+      let ran = 0;
+      for (let call = 0; call < calls; call++) if (overload.take()) ran++;
+      loop.hold(heldMs);
+      loop.wait(waitMs);
+      loop.turn();
+      return ran;
+    };
+    /** How many of a thousand calls run now. */
+    const room = () => run({ calls: 1_000, heldMs: 0 });
+    return { loop, overload, run, room };
+  }
+
+  const after = (count: number, slice: Slice): number => {
+    const { run, room } = watching();
+    for (let i = 0; i < count; i++) run(slice);
+    return room();
+  };
+
+  test.each<[string, number, Slice, number]>([
+    ["slices are late for less than a second", 8, { calls: 32, heldMs: 121 }, 1_000],
+    ["slices are late for a second", 9, { calls: 32, heldMs: 121 }, 4],
+    ["slices are late for just a second", 4, { calls: 32, heldMs: 250 }, 4],
+    ["slices are late for nearly a second", 4, { calls: 32, heldMs: 249 }, 1_000],
+    ["slices are not late", 50, { calls: 32, heldMs: 120 }, 1_000],
+    ["there are few calls", 50, { calls: 31, heldMs: 121 }, 1_000],
+    ["few calls take long, which counts for 250 ms", 3, { calls: 32, heldMs: 9_000 }, 1_000],
+    ["few calls take long again", 4, { calls: 32, heldMs: 9_000 }, 4],
+    ["many calls take long, each of which counts for 2 ms", 2, { calls: 200, heldMs: 900 }, 1_000],
+    ["many calls take long again", 3, { calls: 200, heldMs: 900 }, 4],
+    ["one slice is late", 1, { calls: 1_000, heldMs: 5_000 }, 1_000],
+    ["two slices are late", 2, { calls: 1_000, heldMs: 5_000 }, 4],
+    [
+      "calls are short, of which one and a half times as many fit",
+      9,
+      { calls: 1_000, heldMs: 121 },
+      61,
+    ],
+    ["other processes have half of the time", 4, { calls: 32, heldMs: 125, waitMs: 125 }, 4],
+    ["other processes have most of the time", 4, { calls: 32, heldMs: 124, waitMs: 126 }, 1_000],
+    ["slices are late for others", 9, { calls: 32, heldMs: 120, waitMs: 130 }, 1_000],
+  ])("when %s (%i times), %o leaves room for %i calls", (_, count, slice, room) => {
+    expect(after(count, slice)).toBe(room);
+  });
+
+  test("a slice in time ends a row of late ones", () => {
+    const { run, room } = watching();
+    for (const heldMs of [121, 20, 121]) {
+      for (let i = 0; i < (heldMs === 20 ? 1 : 8); i++) run({ calls: 32, heldMs });
+    }
+    expect(room()).toBe(1_000);
+  });
+
+  /** One that just left room for four calls. */
+  function limited() {
+    const made = watching();
+    for (let i = 0; i < 9; i++) made.run({ calls: 32, heldMs: 121 });
+    return made;
+  }
+
+  test("room grows by a quarter while calls are refused in slices of 5 ms, and shrinks by a fifth", () => {
+    const { run } = limited();
+    const ran = (heldMs: number) => run({ calls: 100, heldMs });
+    expect([5, 5, 10, 10, 11, 5].map(ran)).toEqual([4, 5, 7, 9, 12, 9]);
+    // However long a slice takes.
+    expect([5, 40, 1_000, 1_000, 5].map(ran)).toEqual([12, 15, 12, 9, 7]);
+  });
+
+  test("all calls are taken again after a second without a refusal", () => {
+    for (const [slices, room] of [
+      [199, 4],
+      [200, 1_000],
+    ] as const) {
+      const made = limited();
+      for (let i = 0; i < slices; i++) made.run({ calls: 4, heldMs: 5 });
+      expect(made.room()).toBe(room);
+      // The row of late slices begins anew.
+      if (slices === 200) expect(made.run({ calls: 32, heldMs: 121 })).toBe(32);
+      if (slices === 200) expect(made.room()).toBe(1_000);
+    }
+  });
+
+  test("calls are refused before they are read if those in the queue leave no room", () => {
+    const { overload, room } = limited();
+    overload.queued = 3;
+    expect(overload.refuses()).toBe(false);
+    overload.queued = 4;
+    expect(overload.refuses()).toBe(true);
+    expect(room()).toBe(4);
+    expect(new Overload(new BusyLoop()).refuses()).toBe(false);
+  });
+
+  test("while calls are refused, none runs that has waited for too long in a long queue", () => {
+    for (const [queued, ms, runs] of [
+      [32, 100, true],
+      [32, 101, false],
+      [31, 101, true],
+    ] as const) {
+      const { overload } = limited();
+      overload.queued = queued;
+      overload.waited(ms, overload.arrival());
+      expect(overload.take()).toBe(runs);
+    }
+    const { overload } = watching();
+    overload.queued = 32;
+    overload.waited(101, 0);
+    expect([overload.take(), overload.waitedMs]).toEqual([true, 101]);
+  });
+
+  test("slices are late too if calls wait in a long queue that this process could have worked off", () => {
+    for (const [cpuMs, room] of [
+      [100, 1_000],
+      [101, 4],
+    ] as const) {
+      const made = watching();
+      made.overload.queued = 32;
+      for (let i = 0; i < 40; i++) {
+        made.overload.waited(101, made.overload.arrival() - cpuMs);
+        made.run({ calls: 8, heldMs: 30 });
+      }
+      made.overload.queued = 0;
+      made.overload.waited(0, 0);
+      expect(made.room()).toBe(room);
+    }
+  });
+
+  test("calls are refused if a crowd of callers leaves within a second, and fewer calls run", () => {
+    // One call runs in each slice.
+    for (const [leave, heldMs, slices, room] of [
+      [31, 40, 25, 1_000],
+      [32, 40, 24, 1_000],
+      [32, 40, 25, 4],
+      [34, 30, 34, 1_000],
+      [35, 30, 33, 1_000],
+      [35, 30, 34, 4],
+    ] as const) {
+      const made = watching();
+      for (let caller = 0; caller < leave; caller++) made.overload.callerLeft();
+      for (let i = 0; i < slices; i++) made.run({ calls: 1, heldMs });
+      expect([leave, heldMs, slices, made.room()]).toEqual([leave, heldMs, slices, room]);
+    }
+  });
+
+  test("those who left are counted anew after each second", () => {
+    const made = watching();
+    for (let second = 0; second < 3; second++) {
+      for (let caller = 0; caller < 20; caller++) made.overload.callerLeft();
+      for (let i = 0; i < 40; i++) made.run({ calls: 1, heldMs: 30 });
+    }
+    expect(made.room()).toBe(1_000);
   });
 });
 

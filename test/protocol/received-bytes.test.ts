@@ -100,7 +100,7 @@ describe("received bytes", () => {
       expect(await arriving().bytes()).toEqual(abc);
       expect(new Uint8Array(await arriving().arrayBuffer())).toEqual(abc);
       const once =
-        "the bytes of this file arrive once: copy them to read them twice, or to slice them";
+        "this file can be read only once; copy its bytes to read them again or to slice them";
       expect(() => arriving().slice()).toThrow(once);
       const read = arriving();
       await read.text();

@@ -1,7 +1,37 @@
+import {
+  compose,
+  type ErrorObject,
+  type Handle,
+  Host,
+  type Middleware,
+  Origin,
+  silentLog,
+  success,
+} from "callwire";
+import { FakeClock } from "callwire/testing";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { base64, base64Url, fromBase64 } from "../../src/protocol/base64.ts";
+import { BriefMap } from "../../src/protocol/brief-map.ts";
+import {
+  composeAdmission,
+  composeDisclosure,
+  isRefusal,
+  visibility,
+} from "../../src/protocol/handle.ts";
+import { MessageLimits } from "../../src/protocol/limits.ts";
 import { LinkedList } from "../../src/protocol/linked-list.ts";
-import { SharedRefusal } from "../../src/protocol/shared-refusal.ts";
+import {
+  changeHeld,
+  HeldBytes,
+  heapBytes,
+  holdBytes,
+  WireBuffers,
+} from "../../src/protocol/memory-bounds.ts";
+import { noTypes, type Request } from "../../src/protocol/message.ts";
+import { SharedRefusal } from "../../src/protocol/parse.ts";
+import { RareWarning } from "../../src/protocol/rare-warning.ts";
+import { idText, isPlain, requestText, valueText } from "../../src/protocol/serialize.ts";
+import { SessionReports } from "../../src/protocol/session-reports.ts";
 import { absoluteAddress, fetchAddress, httpUrl, isRelative } from "../../src/protocol/url.ts";
 
 describe("addresses", () => {
@@ -73,6 +103,294 @@ test("a list has its members in order, and each leaves once", () => {
     0,
     undefined,
   ]);
+});
+
+test("a request is written with what it has, in the usual order", () => {
+  const call = { jsonrpc: "2.0", method: "m", params: undefined, id: undefined } as const;
+  const traced = { traceparent: "p", tracestate: "s", baggage: "b" };
+  const written: [object, string][] = [
+    [call, '"method":"m"'],
+    [{ ...call, method: 'a"b\n', id: 'c"' }, '"method":"a\\"b\\n","id":"c\\""'],
+    [{ ...call, params: [1], id: 7 }, '"method":"m","params":[1],"id":7'],
+    [{ ...call, params: {}, id: null }, '"method":"m","params":{},"id":null'],
+    [{ ...call, timeoutMs: 5 }, '"method":"m","timeoutMs":5'],
+    [{ ...call, traceparent: "p" }, '"method":"m","traceparent":"p"'],
+    [{ ...call, ...traced }, '"method":"m","traceparent":"p","tracestate":"s","baggage":"b"'],
+    [{ ...call, tracestate: "s", baggage: "b" }, '"method":"m"'],
+    [{ ...call, types: noTypes, upload: true }, '"method":"m","types":{},"upload":true'],
+    [{ ...call, types: { date: ["/0"] } }, '"method":"m","types":{"date":["/0"]}'],
+  ];
+  for (const [request, members] of written) {
+    expect(requestText(request as Request)).toBe(`{"jsonrpc":"2.0",${members}}`);
+  }
+  const old = { ...call, jsonrpc: undefined } as never as Request;
+  expect(requestText(old)).toBe('{"method":"m","params":[],"id":null}');
+  expect(requestText({ ...old, params: ["a"], id: "x" })).toBe(
+    '{"method":"m","params":["a"],"id":"x"}',
+  );
+});
+
+test("strings are written as JSON writes them, however long they are", () => {
+  const odd = ["", '"', "\\", "\u001f", "\u007f", "~", "é", "\ud800", " !#[]^"];
+  for (const text of [...odd, ...odd.map((each) => `${"x".repeat(64)}${each}`)]) {
+    expect(valueText(text)).toBe(JSON.stringify(text));
+    expect(idText(text)).toBe(JSON.stringify(text));
+  }
+  expect([isPlain("x".repeat(64)), isPlain("x".repeat(65))]).toEqual([true, false]);
+  const values = [0, -0, 1.5, Number.NaN, Number.NEGATIVE_INFINITY, null, [undefined], { a: 1 }];
+  for (const value of values) expect(valueText(value)).toBe(JSON.stringify(value));
+  expect([valueText(undefined), valueText(() => {})]).toEqual(["null", "null"]);
+  expect([idText(1e21), idText(-0), idText(null)]).toEqual(["1e+21", "0", "null"]);
+});
+
+describe("middleware", () => {
+  const innermost = Object.assign((() => success("in")) as Handle, { watchers: [() => ({})] });
+  const order: string[] = [];
+  const named = (name: string, more: Partial<Middleware> = {}): Middleware =>
+    Object.assign(
+      (next: Handle): Handle =>
+        (request, context) => {
+          order.push(name);
+          return next(request, context);
+        },
+      more,
+    );
+
+  test("is called in its order, and what watches is kept", () => {
+    const watch = () => ({});
+    const plain = compose([named("a"), named("b")], innermost);
+    expect(plain).not.toHaveProperty("watchers");
+    const watched = compose([named("a", { watch }), named("b")], innermost);
+    expect(watched.watchers).toEqual([watch, innermost.watchers[0]]);
+    expect(compose([named("a", { watch })], () => success(1)).watchers).toEqual([watch]);
+    order.length = 0;
+    expect([plain, watched].map((handle) => handle({} as never, {} as never))).toEqual([
+      success("in"),
+      success("in"),
+    ]);
+    expect(order).toEqual(["a", "b", "a", "b"]);
+  });
+
+  test("decides about connections, errors and methods with all its rules", () => {
+    expect([composeAdmission([named("a")]), composeDisclosure([named("a")])]).toEqual([
+      undefined,
+      undefined,
+    ]);
+    const admit: Middleware["admit"] = (next) => (transport) =>
+      transport.kind === "tcp" ? { code: 1, message: "no" } : next(transport);
+    const who: Middleware["admit"] = (next) => (transport) => next(transport) ?? { id: "ann" };
+    const admission = composeAdmission([named("a", { admit: who }), named("b", { admit })]);
+    expect(admission?.({ kind: "tcp" } as never)).toEqual({ code: 1, message: "no" });
+    expect(admission?.({ kind: "ws" } as never)).toEqual({ id: "ann" });
+    const marking = (mark: string) => (error: ErrorObject) => ({
+      ...error,
+      message: error.message + mark,
+    });
+    const disclose = composeDisclosure([
+      named("a", { disclose: marking("a") }),
+      named("b", { disclose: marking("b") }),
+    ]);
+    expect(disclose?.({ code: 1, message: "" } as never, {} as never).message).toBe("ba");
+    const visible = (wrong: string) => (method: string) => method !== wrong;
+    const rule = visibility([
+      named("a", { visible: visible("x") }),
+      named("b"),
+      named("c", { visible: visible("y") }),
+    ]);
+    expect(["x", "y", "z"].map((method) => rule(method, {} as never))).toEqual([
+      false,
+      false,
+      true,
+    ]);
+    expect([
+      isRefusal(undefined),
+      isRefusal({ id: "a" }),
+      isRefusal({ code: 1, message: "" }),
+    ]).toEqual([...[false, false, true]]);
+  });
+
+  test("that fails to decide about a connection refuses it, and that is logged", async () => {
+    const lines: unknown[] = [];
+    const note = (...line: unknown[]) => void lines.push(line);
+    const log = { ...silentLog, debug: note, error: note };
+    const transport = { kind: "ws", headers: {}, remoteAddress: "10.0.0.1" };
+    const refusal = { code: 1, message: "no" };
+    const decide = async (verdict: () => unknown) => {
+      const use = [named("a", { admit: () => verdict as never })];
+      return new Host(innermost, { log }, use).admit?.(transport);
+    };
+    expect(await decide(() => ({ id: "ann" }))).toEqual({ id: "ann" });
+    expect(await decide(async () => undefined)).toBeUndefined();
+    expect(lines).toEqual([]);
+    expect(await decide(() => refusal)).toBe(refusal);
+    expect(await decide(async () => ({ ...refusal, reason: "secret" }))).toMatchObject(refusal);
+    const failed = { code: -32603, message: "Internal error", status: 500 };
+    const thrown = new Error("no");
+    expect(await decide(() => Promise.reject(thrown))).toEqual(failed);
+    expect(
+      await decide(() => {
+        throw thrown;
+      }),
+    ).toEqual(failed);
+    const refused = { transport: "ws", address: "10.0.0.1" };
+    const check = [{ err: thrown }, "the check of a new connection failed"];
+    expect(lines).toEqual([
+      [{ ...refused, reason: "no" }, "connection refused"],
+      [{ ...refused, reason: "secret" }, "connection refused"],
+      check,
+      check,
+    ]);
+    expect(new Host(innermost).admit).toBeUndefined();
+  });
+});
+
+test("a map of brief entries has them in order, each once", () => {
+  const map = new BriefMap<string, object>();
+  const [one, two, three] = [{ n: 1 }, { n: 2 }, { n: 3 }];
+  map.set("a", one);
+  map.set("b", two);
+  map.set("a", three);
+  expect([map.size, map.get("a"), map.get("c")]).toEqual([2, three, undefined]);
+  expect(map.list()).toEqual([
+    ["a", three],
+    ["b", two],
+  ]);
+  expect([map.take("a"), map.take("a"), map.size, map.get("a")]).toEqual([
+    three,
+    undefined,
+    1,
+    undefined,
+  ]);
+});
+
+test("an event that strangers cause is logged once a minute, with how often it was left out", () => {
+  const clock = new FakeClock();
+  const lines: unknown[] = [];
+  const log = { ...silentLog, warn: (...line: unknown[]) => void lines.push(line) };
+  const warning = new RareWarning(log, clock, "it happened");
+  warning.warn({ host: "a" });
+  warning.warn({ host: "b" });
+  clock.advance(59_999);
+  warning.warn();
+  clock.advance(1);
+  warning.warn({ host: "c" });
+  clock.advance(60_000);
+  warning.warn();
+  expect(lines).toEqual([
+    [{ host: "a", unlogged: 0 }, "it happened"],
+    [{ host: "c", unlogged: 2 }, "it happened"],
+    [{ unlogged: 0 }, "it happened"],
+  ]);
+});
+
+test("methods with limits of their own decide which messages have to be looked at", () => {
+  const limits = new MessageLimits(
+    1_000,
+    new Map([
+      ["long", 5_000],
+      ["short", 200],
+    ]),
+  );
+  expect(limits).toMatchObject({ least: 200, usual: 1_000, greatest: 5_000 });
+  expect(["long", "short", "other"].map((name) => limits.of(name))).toEqual([5_000, 200, 1_000]);
+  expect(new MessageLimits(1_000, new Map())).toMatchObject({ least: 1_000, greatest: 1_000 });
+  expect(() => new MessageLimits(1_000, new Map([["m", 0]]))).toThrow(
+    "limits.maxMessageBytes of m must be a number of at least 1, not 0",
+  );
+});
+
+test("each origin has a number of its own, as soon as it is asked for", () => {
+  const [first, second] = [new Origin(), new Origin()];
+  const { serial } = second;
+  expect([second.serial, first.serial]).toEqual([serial, serial + 1]);
+});
+
+test("sessions are reported with their time to all who observe them, unless nobody does", () => {
+  const clock = new FakeClock();
+  const seen: unknown[] = [];
+  const observing = (sessionEnded: NonNullable<Middleware["sessionEnded"]>): Middleware =>
+    Object.assign((next: Handle) => next, { sessionEnded });
+  const failing = observing(() => {
+    throw new Error("no meter");
+  });
+  const reports = new SessionReports(clock, [
+    (next) => next,
+    failing,
+    observing((session) => void seen.push(session)),
+  ]);
+  clock.advance(100);
+  const since = reports.begin() as number;
+  clock.advance(50);
+  const session = { protocol: "mcp", side: "server", labels: {} } as never;
+  reports.ended(since, session);
+  expect(seen).toEqual([{ protocol: "mcp", side: "server", labels: {}, durationMs: 50 }]);
+  expect(new SessionReports(clock, [(next) => next]).begin()).toBeUndefined();
+});
+
+describe("memory of calls", () => {
+  test("is estimated from the marks of JSON, and at first from its length", () => {
+    expect(heapBytes("")).toBe(0);
+    expect(heapBytes('[1,{"a":2}]')).toBe(11 * 2 + 4 * 64);
+    expect(heapBytes('"}];+-.Z|\\"')).toBe(11 * 2);
+    const server = new HeldBytes(2 * 480);
+    const text = "0123456789";
+    // While half of the limit is not exceeded, the length alone counts.
+    expect([holdBytes(text, server), server.bytes]).toEqual([480, 480]);
+    expect([holdBytes(text, server), server.bytes]).toEqual([20, 500]);
+    const [free, connection] = [new HeldBytes(1e9), new HeldBytes(900)];
+    expect(holdBytes(text, free, connection)).toBe(20);
+    expect([free.bytes, connection.bytes]).toEqual([20, 20]);
+  });
+
+  test("is high above half of the limit, and those that wait learn when it no longer is", () => {
+    const held = new HeldBytes(100);
+    let woken = 0;
+    const wake = () => void woken++;
+    held.watch(wake);
+    held.bytes = 80;
+    held.free(29);
+    expect([held.bytes, held.isHigh, woken]).toEqual([51, true, 0]);
+    held.free(1);
+    expect([held.bytes, held.isHigh, woken]).toEqual([50, false, 1]);
+    expect([held.isHighWith(0), held.isHighWith(1)]).toEqual([false, true]);
+    held.forget(wake);
+    held.free(50);
+    expect(woken).toBe(1);
+  });
+
+  test("that is held besides the message counts for the server and its connection", () => {
+    const [server, connection] = [new HeldBytes(100), new HeldBytes(50)];
+    expect(changeHeld(49, server, connection)).toBe(true);
+    expect(changeHeld(1, server, connection)).toBe(false);
+    expect([server.bytes, connection.bytes]).toEqual([50, 50]);
+    expect(changeHeld(-50, server, connection)).toBe(true);
+    expect([server.bytes, connection.bytes]).toEqual([0, 0]);
+    expect([changeHeld(99, server), changeHeld(1, server)]).toEqual([true, false]);
+    expect([changeHeld(-1, server), server.bytes]).toEqual([true, 99]);
+  });
+});
+
+test("connections that buffer most are closed if all together buffer too much", () => {
+  const buffers = new WireBuffers(800);
+  const shed: string[] = [];
+  const of = (name: string, bufferedBytes: number) => {
+    const connection = { bufferedBytes, shed: () => void shed.push(name) };
+    buffers.opened(connection);
+    return connection;
+  };
+  const [a, b, c] = [of("a", 100), of("b", 400), of("c", 300)];
+  buffers.moved(101);
+  expect(shed).toEqual([]);
+  a.bufferedBytes = 101;
+  // Looked at again only when another eighth was moved.
+  buffers.moved(100);
+  expect(shed).toEqual([]);
+  buffers.moved(1);
+  expect(shed).toEqual(["b"]);
+  buffers.closed(b);
+  [a.bufferedBytes, c.bufferedBytes] = [900, 850];
+  buffers.moved(101);
+  expect(shed).toEqual(["b", "a", "c"]);
 });
 
 test("a batch has a status if all its entries were refused with the same one", () => {

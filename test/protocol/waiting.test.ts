@@ -1,3 +1,4 @@
+import { Origin } from "callwire";
 import { FakeClock } from "callwire/testing";
 import { describe, expect, test } from "vitest";
 import {
@@ -11,6 +12,8 @@ import {
 } from "../../src/protocol/clock.ts";
 import { ItemQueue } from "../../src/protocol/item-queue.ts";
 import { Running, type TimedCall } from "../../src/protocol/running.ts";
+import { ServerRunning } from "../../src/protocol/server-running.ts";
+import { UploadSender } from "../../src/protocol/upload-sender.ts";
 
 describe("waiting", () => {
   test("a pause ends with its time, or with its signal, and leaves no timer", async () => {
@@ -151,6 +154,171 @@ describe("running calls", () => {
     callOn(new Running(clock));
     clock.advance(20);
     expect(clock.waiting).toBe(0);
+  });
+});
+
+describe("the calls of a server", () => {
+  const call = (): TimedCall => ({
+    dueAt: undefined,
+    next: undefined,
+    prev: undefined,
+    expire() {},
+  });
+  const limits = { maxRunning: 3, maxRunningBytes: 1_000, maxWireBytes: 1 };
+
+  test("have room while there are fewer than the most, and memory is left", () => {
+    const running = new ServerRunning(new FakeClock(), limits);
+    const origin = new Origin();
+    const calls = [call(), call(), call()];
+    for (const each of calls) {
+      expect(running.hasRoomFor(origin, false)).toBe(true);
+      running.enter(each, undefined);
+    }
+    expect([running.hasRoomFor(origin, false), running.hasRoomFor(origin, true)]).toEqual([
+      false,
+      false,
+    ]);
+    running.leave(calls[0] as TimedCall);
+    running.held.bytes = 999;
+    expect(running.hasRoomFor(origin, false)).toBe(true);
+    running.held.bytes = 1_000;
+    // A call whose memory has been counted runs all the same.
+    expect([running.hasRoomFor(origin, false), running.hasRoomFor(origin, true)]).toEqual([
+      false,
+      true,
+    ]);
+    running.release(undefined, 600);
+    expect([running.held.bytes, running.hasRoomFor(origin, false)]).toEqual([400, true]);
+    expect(new ServerRunning(new FakeClock()).hasRoomFor(origin, false)).toBe(true);
+  });
+
+  test("leave a third of the room to others than the caller that has most", () => {
+    const running = new ServerRunning(new FakeClock(), { ...limits, maxRunning: 300 });
+    const at = (remoteAddress: string) => new Origin({ kind: "tcp", headers: {}, remoteAddress });
+    const [origin, other] = [at("10.0.0.1"), at("10.0.0.2")];
+    for (let i = 0; i <= 200; i++) {
+      expect(running.hasRoomFor(origin, false)).toBe(true);
+      running.enter(call(), undefined);
+      expect(running.share(origin)).toMatchObject({ calls: i + 1 });
+    }
+    expect([running.hasRoomFor(origin, false), running.hasRoomFor(other, false)]).toEqual([
+      false,
+      true,
+    ]);
+    expect(new ServerRunning(new FakeClock()).share(origin)).toBeUndefined();
+  });
+
+  test("are awaited until the last has left", async () => {
+    const running = new ServerRunning(new FakeClock(), limits);
+    await running.idle();
+    const calls = [call(), call()];
+    for (const each of calls) running.enter(each, undefined);
+    let idle = 0;
+    const waits = [running.idle(), running.idle()].map((each) => each.then(() => idle++));
+    running.leave(calls[0] as TimedCall);
+    await Promise.resolve();
+    expect(idle).toBe(0);
+    running.leave(calls[1] as TimedCall);
+    await Promise.all(waits);
+    expect(idle).toBe(2);
+  });
+});
+
+describe("the items of an upload", () => {
+  function sending(source: AsyncIterable<unknown> | Iterable<unknown>) {
+    const events: unknown[] = [];
+    const waits: boolean[] = [];
+    const sender = new UploadSender(source, {
+      members: (value) => ({ value }),
+      fail: (thrown) => void events.push(["failed", thrown]),
+      waitsForSource: (isWaiting) => void waits.push(isWaiting),
+    });
+    let full: Promise<void> | undefined;
+    const sink = {
+      item: ({ value }: { value: unknown }) => void events.push(value),
+      done: () => void events.push("done"),
+      ready: () => full,
+    };
+    const fill = (room: Promise<void> | undefined): void => {
+      full = room;
+    };
+    return { events, waits, sender, fill, grant: (count: number) => sender.grant(count, sink) };
+  }
+  const turn = () => new Promise((resolve) => setImmediate(resolve));
+
+  test("go out in order as there is credit for them, read one after the other", async () => {
+    let open = 0;
+    let most = 0;
+    const source = (async function* () {
+      for (let n = 0; n < 5; n++) {
+        most = Math.max(most, ++open);
+        await turn();
+        open--;
+        yield n;
+      }
+    })();
+    const { events, waits, sender, grant } = sending(source);
+    expect(sender.begun).toBe(false);
+    grant(1);
+    grant(1);
+    expect(sender.begun).toBe(true);
+    for (let i = 0; i < 6; i++) await turn();
+    expect([events, waits.at(-1)]).toEqual([[0, 1], false]);
+    grant(10);
+    for (let i = 0; i < 9; i++) await turn();
+    expect([events, most]).toEqual([[0, 1, 2, 3, 4, "done"], 1]);
+    grant(1);
+    await turn();
+    expect(events.at(-1)).toBe("done");
+    expect(events).toHaveLength(6);
+  });
+
+  test("wait for the wire, and stop with their call", async () => {
+    let left = 0;
+    const source = {
+      *[Symbol.iterator]() {
+        try {
+          for (let n = 0; ; n++) yield n;
+        } finally {
+          left++;
+        }
+      },
+    };
+    const { events, sender, fill, grant } = sending(source);
+    let open = (): void => {};
+    fill(
+      new Promise((resolve) => {
+        open = resolve;
+      }),
+    );
+    grant(3);
+    await turn();
+    expect(events).toEqual([]);
+    fill(undefined);
+    open();
+    await turn();
+    expect(events).toEqual([0, 1, 2]);
+    sender.stop();
+    sender.stop();
+    grant(3);
+    await turn();
+    expect([events, left]).toEqual([[0, 1, 2], 1]);
+  });
+
+  test("that cannot be read fail their call, once it is not over", async () => {
+    const thrown = new Error("no more");
+    const failing = (): AsyncIterable<unknown> => ({
+      [Symbol.asyncIterator]: () => ({ next: () => turn().then(() => Promise.reject(thrown)) }),
+    });
+    const first = sending(failing());
+    first.grant(1);
+    for (let i = 0; i < 3; i++) await turn();
+    expect([first.events, first.waits]).toEqual([[["failed", thrown]], [true, false]]);
+    const stopped = sending(failing());
+    stopped.grant(1);
+    stopped.sender.stop();
+    for (let i = 0; i < 3; i++) await turn();
+    expect(stopped.events).toEqual([]);
   });
 });
 

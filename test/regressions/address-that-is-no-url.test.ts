@@ -5,7 +5,7 @@ import { serveHttp } from "callwire/http/node";
 import { expect, test } from "vitest";
 
 // Reading it as a URL threw where nobody caught it, and the process ended.
-test("a request for an invalid URL is answered, and the server goes on", async () => {
+test("a request for an invalid URL is answered, and the server continues", async () => {
   const http = await serveHttp(createServer({}), { port: 0 });
   const socket = connect(http.port, "127.0.0.1");
   socket.write("GET http://[/rpc/stream?method=ticks HTTP/1.1\r\nhost: localhost\r\n\r\n");

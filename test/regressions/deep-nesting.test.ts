@@ -2,13 +2,14 @@
 
 import { createServer as createHttpServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { createServer, silentLog, stream } from "callwire";
+import { createServer, method, silentLog, stream } from "callwire";
 import { fetchHandler } from "callwire/http";
 import { nodeHandler, serveHttp } from "callwire/http/node";
 import { mcpMounts, mcpServer } from "callwire/mcp";
 import { serveSocket } from "callwire/tcp";
 import express from "express";
 import { expect, onTestFinished, test } from "vitest";
+import { z } from "zod";
 import { HttpClient } from "../mcp/server/asking.ts";
 import { json, send } from "../transports/http/wire.ts";
 import { RawSocket } from "../transports/tcp/raw-socket.ts";
@@ -20,6 +21,9 @@ function nested(levels: number): string {
 const deep = nested(200_000);
 const methods = {
   echo: (value: unknown) => value,
+  collect: method({ upload: z.any() }, async (_, call) => {
+    for await (const _item of call.upload);
+  }),
   count: stream({}, function* () {
     yield 1;
   }),
@@ -45,6 +49,18 @@ test("a batch of a reply, a deep message and a call with a long id", async () =>
     { result: "hi" },
   ]);
   expect(line).toContain('"id":12345678901234567890');
+});
+
+test("an item of an upload", async () => {
+  const { port } = await serveSocket(server(), { port: 0 });
+  const client = new RawSocket({ port: port as number });
+  client.send('{"jsonrpc":"2.0","method":"collect","id":1,"upload":true}\n');
+  await client.lines(1);
+  const item = `{"jsonrpc":"2.0","method":"$/upload","params":{"id":1,"value":${nested(63)}}}\n`;
+  client.send(item);
+  const [, line = ""] = await client.lines(2);
+  const data = "an item of the upload is nested deeper than 64 levels";
+  expect(JSON.parse(line)).toMatchObject({ id: 1, error: { code: -32600, data } });
 });
 
 test("the same from an agent", async () => {

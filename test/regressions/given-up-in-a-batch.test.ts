@@ -20,33 +20,36 @@ const links: readonly (readonly [string, (url: string) => Link])[] = [
 ];
 
 // Over HTTP the call runs on, and what comes of it was kept for a reader who never came.
-test.each(links)("a call that was given up holds up no other of its batch: %s", async (_, link) => {
-  const events = new EventEmitter();
-  const begun = once(events, "begun");
-  const server = createServer(
-    {
-      echo: (text: string) => text,
-      many: stream({}, async function* () {
-        events.emit("begun");
-        await once(events, "go on");
-        for (let i = 0; i < 1_000; i++) yield i;
-      }),
-    },
-    { log: silentLog },
-  );
-  await using http = await serveHttp(server, { port: 0 });
-  await using client = createClient(link(http.url), { batch: true });
-  const cancel = new AbortController();
-  const told = client.notify("echo", ["nobody answers"]);
-  const given = client.call("many", [], { signal: cancel.signal });
-  const kept = client.call("echo", ["hi"]);
-  await begun;
-  cancel.abort();
-  await expect(given).rejects.toMatchObject({ code: "ABORTED" });
-  events.emit("go on");
-  expect(await kept).toBe("hi");
-  await told;
-});
+test.each(links)(
+  "a call that was cancelled holds up no other of its batch: %s",
+  async (_, link) => {
+    const events = new EventEmitter();
+    const begun = once(events, "begun");
+    const server = createServer(
+      {
+        echo: (text: string) => text,
+        many: stream({}, async function* () {
+          events.emit("begun");
+          await once(events, "go on");
+          for (let i = 0; i < 1_000; i++) yield i;
+        }),
+      },
+      { log: silentLog },
+    );
+    await using http = await serveHttp(server, { port: 0 });
+    await using client = createClient(link(http.url), { batch: true });
+    const cancel = new AbortController();
+    const told = client.notify("echo", ["nobody answers"]);
+    const given = client.call("many", [], { signal: cancel.signal });
+    const kept = client.call("echo", ["hi"]);
+    await begun;
+    cancel.abort();
+    await expect(given).rejects.toMatchObject({ code: "ABORTED" });
+    events.emit("go on");
+    expect(await kept).toBe("hi");
+    await told;
+  },
+);
 
 test("a caller that cancelled one call of a batch gets no more progress", async () => {
   const events = new EventEmitter();

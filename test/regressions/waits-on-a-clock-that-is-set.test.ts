@@ -9,7 +9,7 @@ import { Strikes } from "../../src/connection/incoming.ts";
 import { CircuitBreaker } from "../../src/gateway/circuit-breaker.ts";
 import { ResultCache } from "../../src/mcp/client/result-cache.ts";
 import { SessionTable } from "../../src/mcp/server/http/session-table.ts";
-import { EventLoopLag } from "../../src/observability/event-loop-lag.ts";
+import { EventLoopLag } from "../../src/observability/process-metrics.ts";
 import { FallbackLimits } from "../../src/security/fallback-limits.ts";
 import { HandChannel, transport } from "../connection/hand-channel.ts";
 import { turn } from "../transports/contract-methods.ts";

@@ -69,7 +69,7 @@ test("each decision is one line of JSON: principal, method, address and reason",
       ...call,
       decision: "deny",
       method: "none",
-      reason: "there is no such method",
+      reason: "the method does not exist",
       code: -32601,
     },
   ]);

@@ -329,7 +329,7 @@ describe("a shared secret", () => {
     const { status, text } = await send(http.port, { headers: { ...json, authorization }, body });
     expect(status).toBe(401);
     expect(text).not.toContain("signature");
-    const reason = "a token that is not valid: signature verification failed";
+    const reason = "the token is not valid: signature verification failed";
     expect(log.entries).toEqual([
       { level: "debug", message: "credential refused", fields: { method: "echo", reason } },
     ]);

@@ -1,4 +1,4 @@
-import { memoryNonces, type NonceVerdict } from "callwire/security/signing";
+import { memoryNonces, type NonceDecision } from "callwire/security/signing";
 import { FakeClock } from "callwire/testing";
 import fc from "fast-check";
 import { expect, test } from "vitest";
@@ -9,7 +9,7 @@ function store(options: Parameters<typeof memoryNonces>[0] = {}) {
   const clock = new FakeClock(start);
   const nonces = memoryNonces({ clock, ...options });
   /** A message of now that can be sent for another minute. */
-  const take = (value: string, owner = "a"): NonceVerdict =>
+  const take = (value: string, owner = "a"): NonceDecision =>
     nonces.take({ owner, value, createdAt: clock.now(), expiresAt: clock.now() + 60_000 });
   return { clock, nonces, take };
 }

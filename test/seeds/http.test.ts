@@ -220,7 +220,7 @@ describe.each(["/rpc", "/jsonrpc"])("on %s", (path) => {
     );
   });
 
-  test("wrong params are told apart by what is wrong with them", async () => {
+  test("wrong params are distinguished by what is wrong with them", async () => {
     const text = `{"jsonrpc":"2.0","method":"add","params":["two",3],"id":8}`;
     const { body } = await post(path, text);
     expect(body).toMatchObject({
@@ -325,7 +325,7 @@ describe("hostile messages", () => {
     expect(await response.text()).toBe(`{"jsonrpc":"2.0","result":3,"id":9007199254740993}`);
   });
 
-  test("the server goes on", async () => {
+  test("the server continues", async () => {
     const text = `{"jsonrpc":"2.0","method":"add","params":[2,3],"id":1}`;
     expect(await post("/rpc", text)).toEqual(ok(result(1, 5)));
   });

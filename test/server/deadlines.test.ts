@@ -177,7 +177,7 @@ test("the time that middleware waits counts", async () => {
   await expectTimeout(clock, answer, 400);
 });
 
-test("without a time-out a call may take for ever", async () => {
+test("without a time-out a call may take forever", async () => {
   const { clock, gate, server } = stuckServer({ timeoutMs: Number.POSITIVE_INFINITY });
   const answer = server.receive(requestText("stuck"));
   clock.advance(10 * 365 * 24 * 3_600_000);

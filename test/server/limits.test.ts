@@ -36,7 +36,9 @@ test("a message of 1 MiB is answered, and a longer one is refused without being 
   const message = (length: number) => requestText("echo", ["x".repeat(length - around)]);
   expect(message(1_048_576)).toHaveLength(1_048_576);
   expect(server.receive(message(1_048_576))).toContain('"result":"xxx');
-  expect(server.receive(message(1_048_577))).toContain('"a message holds at most 1048576 bytes"');
+  expect(server.receive(message(1_048_577))).toContain(
+    '"a message must have at most 1048576 bytes"',
+  );
   expect(server.receive("x".repeat(1_048_577))).toContain("-32600");
 });
 
@@ -91,12 +93,38 @@ test("a depth that the server allows costs nothing to refuse beyond it", async (
   expect(flat.receive('{"jsonrpc":"2.0","method":"echo","id":1}')).toContain('"result":null');
 });
 
+test("replies to a batch may be as long together as one may be alone, with their commas", async () => {
+  for (const name of ["echo", "later"]) {
+    const batch = `[${requestText(name, ["abc"])},${requestText(name, ["abc"])}]`;
+    const full = (await createServer(echo).receive(batch)) as string;
+    // Each reply counts with a comma, in place of the brackets.
+    const length = full.length - 1;
+    const answerWith = (maxReplyLength: number) =>
+      createServer(echo, { limits: { maxReplyLength } }).receive(batch);
+    expect(await answerWith(length)).toBe(full);
+    expect(await answerWith(length - 1)).toContain('"code":-32008');
+  }
+});
+
+test("the memory of a batch is released with its last entry", async () => {
+  const limits = { maxInFlightBytes: 3_000 };
+  const server = createServer(echo, { limits });
+  const batch = (count: number) =>
+    `[${Array(count)
+      .fill(requestText("later", ["x".repeat(100)]))
+      .join(",")}]`;
+  for (let i = 0; i < 20; i++) {
+    expect(await server.receive(batch(2))).not.toContain("error");
+    expect(await server.receive(requestText("later", ["x".repeat(200)]))).not.toContain("error");
+  }
+});
+
 test("a batch beyond the limit runs none of its entries", async () => {
   let runs = 0;
   const server = createServer({ run: () => ++runs }, { limits: { maxBatch: 2 } });
   const batch = (length: number) => `[${Array(length).fill(requestText("run")).join(",")}]`;
-  expect(server.receive(batch(3))).toContain("a batch holds at most 2 requests");
-  expect(server.receive(batch(300))).toContain("a batch holds at most 2 requests");
+  expect(server.receive(batch(3))).toContain("a batch must have at most 2 requests");
+  expect(server.receive(batch(300))).toContain("a batch must have at most 2 requests");
   expect(runs).toBe(0);
   expect(JSON.parse(server.receive(batch(2)) as string)).toHaveLength(2);
 });

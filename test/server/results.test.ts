@@ -135,7 +135,7 @@ test.each([
   expect(await server.receive(requestText("later"))).toBe(reply);
 });
 
-test("a result that cannot be written is an internal error, is logged, and the server goes on", async () => {
+test("a result that cannot be written is an internal error, is logged, and the server continues", async () => {
   const cycle: Record<string, unknown> = {};
   cycle["self"] = cycle;
   let deep: unknown = 0;

@@ -132,6 +132,48 @@ describe("a type of one's own", () => {
   });
 });
 
+describe("a date", () => {
+  const usual = "2024-02-28T23:59:58.789Z";
+  const near = [...usual].flatMap((_, at) =>
+    [..."/0139:"].map((other) => usual.slice(0, at) + other + usual.slice(at + 1)),
+  );
+  const edges = [
+    ...["2024-01-01T00:00:00.000Z", "2024-12-28T10:11:12.001Z", "2023-02-29T00:00:00.000Z"],
+    ...["2024-01-00T00:00:00.000Z", "2024-00-01T00:00:00.000Z", "2024-13-01T00:00:00.000Z"],
+    ...["2024-01-32T00:00:00.000Z", "2024-04-31T00:00:00.000Z", "2024-12-31T24:00:00.000Z"],
+    ...["2024-12-01T24:00:00.001Z", "2024-12-01T00:60:00.000Z", "2024-12-01T00:00:60.000Z"],
+    ...["0000-01-01T00:00:00.000Z", "0099-01-01T00:00:00.000Z", "0100-01-01T00:00:00.000Z"],
+    ...["9999-12-28T23:59:59.999Z", "+010000-01-01T00:00:00.000Z", "-000001-01-01T00:00:00.000Z"],
+    ...["2024-01-01T00:00:00Z", "2024-01-01T00:00:00.5Z", "2024-01-01T00:00:00.123456Z"],
+    ...["2024-01-01T00:00:00+02:00", "2024-01-01T00:00:00.000-11:30", "2024-01-01"],
+    ...["2024-01-01T00:00:00.000", "2024-01-01 00:00:00.000Z", " 2024-01-01T00:00:00.000Z", ""],
+  ];
+  const isIso = /^([+-]\d\d)?\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/;
+
+  test("is what Date makes of it, if it is written as in ISO 8601 with a zone", () => {
+    const server = createServer({ ms: (date: Date) => date.getTime() });
+    for (const text of [usual, ...near, ...edges]) {
+      const request = { jsonrpc: "2.0", method: "ms", params: [text], id: 1 };
+      const reply = server.receive(JSON.stringify({ ...request, types: { date: ["/0"] } }));
+      const { result, error } = JSON.parse(reply as string);
+      const ms = isIso.test(text) ? Date.parse(text) : Number.NaN;
+      expect([text, result ?? error.code]).toEqual([text, Number.isNaN(ms) ? -32602 : ms]);
+    }
+  });
+
+  test("leaves as toISOString writes it", () => {
+    const dayMs = 86_400_000;
+    const times = [0, 1, 9, 10, 99, 100, 999, 59_999, 60_000, 3_599_999, 3_600_000, 36_000_000];
+    const days = [0, dayMs, -dayMs, 20_000 * dayMs, -800_000 * dayMs, 3_000_000 * dayMs];
+    const dates = days.flatMap((day) => times.map((time) => new Date(day + time)));
+    const server = createServer({ dates: () => dates });
+    const text = '{"jsonrpc":"2.0","method":"dates","id":1,"types":{}}';
+    expect(JSON.parse(server.receive(text) as string).result).toEqual(
+      dates.map((date) => date.toISOString()),
+    );
+  });
+});
+
 describe("a server refuses", () => {
   const wrong: [string, unknown, unknown][] = [
     ["a path that does not exist", ["1"], { bigint: ["/1"] }],

@@ -43,6 +43,23 @@ test("a server without running calls closes at once", async () => {
   expect(clock.waiting).toBe(0);
 });
 
+test("before a server refuses calls, wires may send new callers elsewhere, for a while", async () => {
+  for (const drainMs of [1_000, undefined]) {
+    const { clock, server } = drainable();
+    const gate = new Gate();
+    let left = 0;
+    server.beforeDrain(() => gate.promise.then(() => void left++));
+    server.beforeDrain(() => Promise.reject(new Error("nowhere to go")));
+    const closing = server.close(drainMs === undefined ? {} : { drainMs });
+    expect(server.receive(requestText("count"))).toContain('"result":1');
+    if (drainMs === undefined) gate.open("gone");
+    else clock.advance(drainMs);
+    await closing;
+    expect(left).toBe(drainMs === undefined ? 1 : 0);
+    expect(server.receive(requestText("count"))).toBe(refused);
+  }
+});
+
 test("closing waits for the calls that run, and their answers arrive", async () => {
   const { gate, server } = drainable();
   const answer = server.receive(requestText("wait"));

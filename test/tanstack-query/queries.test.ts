@@ -143,7 +143,7 @@ describe("queries", () => {
     expect(stale()).toEqual(["tasks/list", "tasks/get"]);
   });
 
-  test("cancel their call when nothing observes them any more", async () => {
+  test("cancel their call when nothing observes them", async () => {
     const { rpc, queries, waiting } = board();
     const stop = new QueryObserver(queries, rpc.wait.queryOptions()).subscribe(() => {});
     const signal = await waiting.promise;

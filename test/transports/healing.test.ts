@@ -78,7 +78,7 @@ describe.each([
   ["TCP", overTcp],
   ["WebSocket", overWebSocket],
 ] as const)("a wire that breaks, %s", (_, open) => {
-  test("a subscription is made again, and its reader gets the gap", async () => {
+  test("a subscription is repeated, and its reader gets the gap", async () => {
     const { prices, state, methods, server } = journalled();
     // The new one may come before the server has heard that the old one is gone.
     const subscribed = async (times: number) => {
@@ -126,7 +126,7 @@ describe.each([
     ["refuses", () => undefined],
     ["hangs up at once", hangUpAt],
   ])(
-    "a stream whose server is gone begins anew at the next one, after a gap: %s",
+    "a stream whose server is gone starts again at the next one, after a gap: %s",
     async (_, instead) => {
       const counting = (stopsAt?: number) =>
         createServer({

@@ -17,12 +17,13 @@ const lastWord =
   '{"jsonrpc":"2.0","error":{"code":-32006,"message":"Server is shutting down","data":{"ran":false,"reason":"stopping"}},"id":null}';
 
 type Reconnect = { readonly attempts: number; readonly delayMs: number } | false;
+type Tap = (text: string, direction: "sent" | "received") => void;
 type Hear = (message: string) => { readonly text: string; readonly closes: boolean };
 
 interface Wire {
   /** A server of another make. */
   readonly serve: (hear: Hear) => Promise<number>;
-  readonly link: (port: number, reconnect: Reconnect) => Link;
+  readonly link: (port: number, reconnect: Reconnect, tap?: Tap) => Link;
 }
 
 const overTcp: Wire = {
@@ -39,7 +40,7 @@ const overTcp: Wire = {
     await once(server.listen(0, "127.0.0.1"), "listening");
     return (server.address() as AddressInfo).port;
   },
-  link: (port, reconnect) => tcpLink({ port, reconnect }),
+  link: (port, reconnect, tap = () => {}) => tcpLink({ port, reconnect, tap }),
 };
 
 const overWebSocket: Wire = {
@@ -56,7 +57,8 @@ const overWebSocket: Wire = {
     await once(server, "listening");
     return (server.address() as AddressInfo).port;
   },
-  link: (port, reconnect) => webSocketLink(`ws://127.0.0.1:${port}`, { reconnect }),
+  link: (port, reconnect, tap = () => {}) =>
+    webSocketLink(`ws://127.0.0.1:${port}`, { reconnect, tap }),
 };
 
 /** Goes away at the first so many messages, and answers those after them with their method. */
@@ -95,7 +97,7 @@ describe.each([
 ])("over %s, a call that is refused while a server lets others finish", (_, wire) => {
   const reconnect = { attempts: 3, delayMs: 1 };
 
-  test("goes out again, whatever it does, until somebody takes it", async () => {
+  test("goes out again, whatever it does, until a server accepts it", async () => {
     const { hear, heard } = refusing(2);
     await using client = createClient(wire.link(await wire.serve(hear), reconnect));
     expect(await client.call("pay")).toBe("pay");
@@ -109,7 +111,7 @@ describe.each([
     expect(heard).toHaveLength(4);
   });
 
-  test("is answered so at once where nothing heals", async () => {
+  test("is answered so at once where nothing reconnects", async () => {
     const { hear, heard } = refusing(1);
     await using client = createClient(wire.link(await wire.serve(hear), false));
     await expect(client.call("pay")).rejects.toMatchObject({ code: -32006 });
@@ -125,17 +127,23 @@ describe.each([
     expect([heard, next.heard]).toEqual([["pay"], ["pay"]]);
   });
 
-  test("does not go out again once it was given up", async () => {
+  test("does not go out again once it was cancelled", async () => {
     const { hear, heard } = refusing(Number.POSITIVE_INFINITY);
-    const link = wire.link(await wire.serve(hear), { attempts: 1, delayMs: 1e6 });
+    const refused = deferred();
+    const link = wire.link(
+      await wire.serve(hear),
+      { attempts: 1, delayMs: 1e6 },
+      (_, direction) => direction === "received" && refused.resolve(),
+    );
     await using client = createClient(link);
     const controller = new AbortController();
     const call = client.call("pay", [], { signal: controller.signal });
-    await expect.poll(() => heard).toHaveLength(1);
+    await refused.promise;
     controller.abort();
     await expect(call).rejects.toMatchObject({ code: "ABORTED" });
     await client.call("other", [], { timeoutMs: 50 }).catch(() => {});
-    await expect.poll(() => heard).toEqual(["pay", "other"]);
+    await expect.poll(() => heard).toContain("other");
+    expect(heard.filter((method) => method === "pay")).toHaveLength(1);
   });
 
   test("goes out again if it was cut off, where it may run twice, and only there", async () => {
@@ -234,7 +242,7 @@ describe.each([
     expect(heard).toEqual(["pay", "pay", "pay"]);
   });
 
-  test("does not go out again for ever", async () => {
+  test("does not go out again forever", async () => {
     const { hear, heard } = goingAway(Number.POSITIVE_INFINITY);
     const link = wire.link(await wire.serve(hear), { attempts: 3, delayMs: 1 });
     await using client = createClient(link);
@@ -242,7 +250,7 @@ describe.each([
     expect(heard).toHaveLength(4);
   });
 
-  test("is told to have not run where nothing heals", async () => {
+  test("is told to have not run where nothing reconnects", async () => {
     const { hear } = goingAway(1);
     await using client = createClient(wire.link(await wire.serve(hear), false));
     await expect(client.call("pay")).rejects.toMatchObject({

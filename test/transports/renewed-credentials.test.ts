@@ -94,7 +94,7 @@ describe("webSocketLink", () => {
     expect(state.asked).toEqual([false, false, true]);
   });
 
-  test("renews credentials that expire on an open connection, whose calls go on", async () => {
+  test("renews credentials that expire on an open connection, whose calls continue", async () => {
     const principals: Principal[] = [];
     const finish = deferred<string>();
     const begun = deferred<void>();

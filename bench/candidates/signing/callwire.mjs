@@ -38,12 +38,16 @@ export default () => ({
   "HTTP, HMAC": () => overHttp(hmac),
   "HTTP, Ed25519": () => overHttp(ed25519),
   "message, HMAC": () => {
-    const text = signedMessages({ key: hmac.signer })().seal(body);
+    const sender = signedMessages({ key: hmac.signer })();
+    const texts = Array.from({ length: 1_000 }, () => sender.seal(body));
     const seal = signedMessages({ keys: [hmac.verifier], nonces, skewMs: 3_600_000 });
-    const opener = seal();
     const origin = new Origin();
+    let opener;
+    let i = 0;
+    // A connection takes each message once, so that the same ones need a new connection.
     return () => {
-      if (opener.open(text, origin) !== body) throw new Error("refused");
+      if (i % texts.length === 0) opener = seal();
+      if (opener.open(texts[i++ % texts.length], origin) !== body) throw new Error("refused");
     };
   },
   "params, HMAC": async () => {
@@ -61,7 +65,7 @@ export default () => ({
   },
   nonce: () => {
     let now = 1_800_000_000_000;
-    const clock = { now: () => now, after: () => ({ cancel() {} }) };
+    const clock = { now: () => now, elapsed: () => now, after: () => ({ cancel() {} }) };
     const store = memoryNonces({ clock, capacity: 1_000_001, quota: 1_000_001 });
     let i = 0;
     // Two generations of half a million: as many are held as the store may hold.

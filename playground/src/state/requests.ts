@@ -19,7 +19,7 @@ export function watchedFetch(
       challenge.value = asked ?? undefined;
       return response;
     } catch (error) {
-      // The request failed by itself, so the page does not close it any more.
+      // The request failed by itself, so the page need not close it.
       signal?.removeEventListener("abort", close);
       throw error;
     }

@@ -54,7 +54,7 @@ export interface A2aClientOptions {
   readonly maxResumes?: number;
 }
 
-/** What a message can have besides its content. */
+/** Members of a message besides its content. */
 export interface SendOptions extends SendConfiguration {
   /** The task that the message belongs to, if the agent asked for input. */
   readonly taskId?: string;
@@ -62,7 +62,7 @@ export interface SendOptions extends SendConfiguration {
   readonly contextId?: string;
   /** Additional data for the agent. */
   readonly metadata?: Readonly<Record<string, unknown>>;
-  /** Stops waiting; the task goes on. */
+  /** Stops waiting; the task continues. */
   readonly signal?: AbortSignal;
 }
 
@@ -226,7 +226,7 @@ export class A2aClient {
           // A stream that is resumed begins with the task as it is now.
           const changes =
             task !== undefined && "task" in event ? changesBetween(task, event.task) : [event];
-          // The task alone is not progress: an agent could end the stream after it for ever.
+          // The task alone is not progress: an agent could end the stream after it forever.
           if (changes.length > 0) losses = 0;
           for (const each of changes) {
             task = "task" in each ? each.task : task && changed(task, each);

@@ -216,7 +216,7 @@ const questions: readonly Question[] = [
     isSafe: ({ code, status }) => code === ErrorCode.InvalidRequest || status === 401,
     finding: {
       severity: "low",
-      what: "accepts duplicate members, of which other parsers may read the other one",
+      what: "accepts duplicate members, which parsers read differently",
       fix: "reject duplicate members with -32600",
     },
   },

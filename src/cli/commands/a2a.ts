@@ -94,7 +94,7 @@ The URL is that of the agent's host, or of its card.`,
   },
   examples: [
     ["callwire a2a http://localhost:8000 card", "who the agent is, and what it can do"],
-    ["callwire a2a http://localhost:8000 stream 'What is new?'", "an answer as it comes"],
+    ["callwire a2a http://localhost:8000 stream 'What is new?'", "an answer as it arrives"],
     ["callwire a2a http://localhost:8000 tasks --json", "for scripts"],
   ],
   async run(flags, positionals) {
@@ -164,7 +164,10 @@ async function answered<T>(url: string, answer: Promise<T>): Promise<T> {
     return await answer;
   } catch (error) {
     if (error instanceof Error && error.name === "AbortError")
-      throw new Failure("stopped; a task that was begun goes on", { cause: error, exitCode: 1 });
+      throw new Failure("stopped; a task that has started continues", {
+        cause: error,
+        exitCode: 1,
+      });
     throw error instanceof Failure ? error : callFailure(url, error);
   }
 }

@@ -8,7 +8,7 @@ import { lazyLink } from "../lazy-link.ts";
 import { linkFromUrl, splitWords } from "../link-from-url.ts";
 import { filled } from "../named-servers.ts";
 import { durableLinkFromUrl } from "../nats-link.ts";
-import { prefixedOutput } from "./output.ts";
+import { prefixedOutput } from "./prefixed-output.ts";
 
 export type Place = (path: readonly PropertyKey[]) => string;
 

@@ -54,7 +54,7 @@ export async function findLimits(
 }
 
 /**
- * Fails if the server is gone. Also consumes the end of a connection that the refusal closed, so
+ * Fails if the server has stopped. Also consumes the end of a connection that the refusal closed, so
  * that the next probe does not see it.
  */
 async function checkAlive(prober: Prober, what: string): Promise<void> {

@@ -68,7 +68,7 @@ export interface MethodRow {
 export interface Quantile {
   /** Interpolated, as Prometheus does. */
   readonly seconds: number;
-  /** The bounds of the bucket: the true value is in between. 0 and Infinity stand for missing bounds. */
+  /** The bounds of the bucket: the true value is in between. 0 and Infinity mean missing bounds. */
   readonly from: number;
   readonly to: number;
 }

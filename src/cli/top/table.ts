@@ -67,7 +67,7 @@ function rate(value: number | undefined): string {
   return value >= 100 || value === 0 ? value.toFixed(0) : value.toFixed(1);
 }
 
-/** The bucket, because the histogram does not tell where in it the value is. */
+/** The bucket, because the histogram does not show where in it the value is. */
 function quantile(value: Quantile | undefined): string {
   if (value === undefined) return "-";
   const { from, to } = value;

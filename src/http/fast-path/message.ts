@@ -9,6 +9,7 @@ import { nodeCodings } from "../node-codings.ts";
 import { largeReplyLength } from "../unread-reply.ts";
 import type { UploadBody } from "../upload-body.ts";
 import type { FastHead } from "./head.ts";
+import { type TurnHost, TurnSink } from "./turn-sink.ts";
 
 /** The connection of a request on the fast path. */
 export interface FastWire {
@@ -20,7 +21,7 @@ export interface FastWire {
 }
 
 /** A request that arrived completely on the fast path. If the reply needs more than one write, Node's own message takes its place. */
-export class FastMessage implements HttpMessage {
+export class FastMessage implements HttpMessage, TurnHost {
   readonly head: FastHead;
   readonly url: string;
   readonly target: string;
@@ -30,6 +31,7 @@ export class FastMessage implements HttpMessage {
   #isReplied = false;
   #node: HttpMessage | undefined = undefined;
   #closed: (() => void) | undefined = undefined;
+  #events: TurnSink | undefined = undefined;
 
   /** The body is undefined if it is not UTF-8. */
   constructor(wire: FastWire, head: FastHead, body: string | undefined) {
@@ -44,11 +46,13 @@ export class FastMessage implements HttpMessage {
   adopt(node: HttpMessage): void {
     this.#node = node;
     if (this.#closed !== undefined) node.onClose(this.#closed);
+    this.#events?.continueOn(node);
   }
 
   /** The connection has closed. */
   close(): void {
     this.#closed?.();
+    this.#events?.lost();
   }
 
   get headers(): Transport["headers"] {
@@ -68,7 +72,7 @@ export class FastMessage implements HttpMessage {
   }
 
   get isAnswered(): boolean {
-    return this.#isReplied || this.#node?.isAnswered === true;
+    return this.#isReplied || this.#events !== undefined || this.#node?.isAnswered === true;
   }
 
   get isGone(): boolean {
@@ -115,7 +119,22 @@ export class FastMessage implements HttpMessage {
   }
 
   openEvents(headers: HeaderRecord, closed: (sink: EventSink) => void): EventSink | undefined {
-    return this.#onNode()?.openEvents(headers, closed);
+    if (this.#node !== undefined) return this.#node.openEvents(headers, closed);
+    if (this.isGone) return undefined;
+    this.#events = new TurnSink(this, headers, closed);
+    return this.#events;
+  }
+
+  replyEvents(text: string, headers: HeaderRecord): boolean {
+    return this.#wire.reply(200, text, headers);
+  }
+
+  toNode(): void {
+    this.#onNode();
+  }
+
+  destroy(): void {
+    this.#wire.socket.destroy();
   }
 
   onClose(run: () => void): void {
@@ -129,7 +148,7 @@ export class FastMessage implements HttpMessage {
     this.#node?.offClose(run);
   }
 
-  /** Node's message of this request; undefined if the client has gone. */
+  /** Node's message of this request; undefined if the client has disconnected. */
   #onNode(): HttpMessage | undefined {
     if (this.#node === undefined && !this.isGone) this.#wire.leave();
     return this.#node;

@@ -28,7 +28,8 @@ export class Replies {
       status === 200
         ? "HTTP/1.1 200 OK\r\n"
         : `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? "unknown"}\r\n`;
-    if (text !== "") head += `Content-Type: application/json\r\nContent-Length: ${bytes}\r\n`;
+    const type = headers?.["content-type"] ?? "application/json";
+    if (text !== "") head += `Content-Type: ${type}\r\nContent-Length: ${bytes}\r\n`;
     else if (status !== 204) head += "Content-Length: 0\r\n";
     if (headers !== undefined) {
       const lines = headerLines(headers);
@@ -54,7 +55,9 @@ function headerLines(headers: HeaderRecord): string | undefined {
   let lines = "";
   for (const name of Object.keys(headers)) {
     const value = headers[name] as string;
-    if (!isPlainName(name) || !plainValue.test(value)) return undefined;
+    if (!plainValue.test(value)) return undefined;
+    if (name === "content-type") continue;
+    if (!isPlainName(name)) return undefined;
     lines += `${name}: ${value}\r\n`;
   }
   return lines;

@@ -1,6 +1,6 @@
 import { type Clock, systemClock } from "../../protocol/clock.ts";
-import { SessionReports } from "../../protocol/ended-session.ts";
 import type { Middleware } from "../../protocol/handle.ts";
+import { SessionReports } from "../../protocol/session-reports.ts";
 import type { ServerDescription } from "./handshake.ts";
 
 /** The session that a client has with a legacy server, for middleware that observes sessions. */

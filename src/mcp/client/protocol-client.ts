@@ -194,7 +194,7 @@ export class ProtocolClient {
     return this.#client.close();
   }
 
-  /** Tells the user's middleware what the request is in terms of MCP. */
+  /** Describes the request to the user's middleware in terms of MCP. */
   #withFacts(next: Handle): Handle {
     return (request, context) => {
       const facts = callFacts(request.method, request.params, this.#server ?? {});
@@ -321,7 +321,7 @@ function isAnswer(params: McpParams): boolean {
 function isSessionLost(error: unknown, server: ServerDescription | undefined): boolean {
   if (!(error instanceof WireError) || server?.era !== "legacy") return false;
   if (error instanceof SessionLost) return true;
-  // A stream that could not be resumed has such a status too, but there the server did take the request.
+  // A stream that could not be resumed has such a status too, but then the server has accepted the request.
   return error.code === "HTTP_STATUS" && (error.status === 404 || error.status === 405);
 }
 

@@ -8,7 +8,7 @@ import type { ProtocolClient } from "./protocol-client.ts";
 /** How long a request waits. */
 export type Patience = Pick<CallOptions, "signal" | "timeoutMs" | "within">;
 
-/** Waits for shared work, such as the handshake, within the limits of one request; the work itself goes on. */
+/** Waits for shared work, such as the handshake, within the limits of one request; the work itself continues. */
 export function waitedFor<T>(
   awaited: Promise<T>,
   method: string,

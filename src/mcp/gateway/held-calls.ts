@@ -90,7 +90,7 @@ export class HeldCalls {
     if (id === undefined) return undefined;
     const held = this.#held.get(id);
     if (held === undefined || held.method !== method || held.principal !== principal?.id) {
-      throw invalidArguments("the call that these answers belong to has ended; make it again");
+      throw invalidArguments("the call that these answers belong to has ended; call again");
     }
     return held;
   }

@@ -31,8 +31,8 @@ export interface Listener {
   end(): void;
 }
 
-/** A change that is reported to one process, and that clients of others want to know too. */
-export type News = { readonly uri: string } | { readonly elicitationId: string };
+/** A change that is reported to one process, and that clients of other processes subscribed to. */
+export type Update = { readonly uri: string } | { readonly elicitationId: string };
 
 export type ListKind = "tools" | "prompts" | "resources";
 
@@ -53,8 +53,8 @@ export class Changes {
   sessionEnded: ((session: Session) => void) | undefined = undefined;
   /** Called when the first client subscribes to a resource; resolves when its changes will be reported. */
   wanted: ((uri: string) => Promise<void>) | undefined = undefined;
-  /** Tells other processes of a fleet. */
-  publish: ((item: News) => void) | undefined = undefined;
+  /** Publishes to the other processes of a fleet. */
+  publish: ((item: Update) => void) | undefined = undefined;
 
   addSession(session: Session): void {
     this.#sessions.add(session);
@@ -139,7 +139,7 @@ export class Changes {
   }
 
   /** Notifies the clients of this process only. */
-  deliver(item: News): void {
+  deliver(item: Update): void {
     if ("uri" in item) this.#updated(item.uri);
     else this.#completed(item.elicitationId);
   }

@@ -135,7 +135,7 @@ export class FeatureCall implements McpCall {
       progressToken: token,
       ...(knowsMessages ? report : rest),
     });
-    if (sent && this.#detached === undefined) this.#outer.heard();
+    if (sent && this.#detached === undefined) this.#outer.progressSent();
   }
 
   notify(method: string, params?: Params): boolean {

@@ -1,5 +1,4 @@
 import type { CallContext } from "../../protocol/context.ts";
-import type { SessionReports } from "../../protocol/ended-session.ts";
 import { methodNotFound } from "../../protocol/errors.ts";
 import {
   failure,
@@ -10,6 +9,7 @@ import {
   success,
 } from "../../protocol/message.ts";
 import { isRecord } from "../../protocol/record.ts";
+import type { SessionReports } from "../../protocol/session-reports.ts";
 import {
   type ClientCapabilities,
   type Implementation,

@@ -1,11 +1,11 @@
 import type { ToJsonSchema } from "../../openrpc/json-schema.ts";
 import { systemClock } from "../../protocol/clock.ts";
 import { consoleLog } from "../../protocol/console-log.ts";
-import { SessionReports } from "../../protocol/ended-session.ts";
 import type { Handle, Middleware } from "../../protocol/handle.ts";
 import { type CloseOptions, Host, type HostOptions } from "../../protocol/host.ts";
 import { limitOf } from "../../protocol/limits.ts";
 import type { Origin } from "../../protocol/origin.ts";
+import { SessionReports } from "../../protocol/session-reports.ts";
 import type { Methods } from "../../server/method.ts";
 import { type Implementation, implementationOf, type ServerCapabilities } from "../capabilities.ts";
 import { MetaKey, tasksExtension } from "../meta-keys.ts";
@@ -87,7 +87,7 @@ export class McpServer extends Host {
   /** The tools, prompts and resources; changes are reported to connected clients. */
   readonly catalog: Catalog;
   readonly changes: Changes;
-  /** Tells middleware how long sessions last. */
+  /** Reports to middleware how long sessions lasted. */
   readonly sessionReports: SessionReports;
   readonly #tasks: Tasks;
 

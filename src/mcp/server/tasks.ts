@@ -132,7 +132,7 @@ export class Tasks {
     );
   }
 
-  /** Cancels all tasks that this process does. */
+  /** Cancels all tasks that run in this process. */
   end(): void {
     this.#table.end();
   }

@@ -1,7 +1,7 @@
 import type { MeterProvider } from "@opentelemetry/api";
-import type { EndedSession } from "../../protocol/ended-session.ts";
 import type { Handle, Middleware } from "../../protocol/handle.ts";
 import type { Service } from "../../protocol/service.ts";
+import type { EndedSession } from "../../protocol/session-reports.ts";
 import type { Answered } from "../../protocol/watch.ts";
 import { createMetrics, labelOf, type Metrics } from "../metrics.ts";
 import { settled, sideOf } from "../observed-call.ts";

@@ -4,8 +4,8 @@ import { isThenable, type MaybePromise } from "../../protocol/message.ts";
 import {
   MemoryNonces,
   maxNonceLength,
+  type NonceDecision,
   type NonceStore,
-  type NonceVerdict,
 } from "../nonce-store.ts";
 import {
   noncesFull,
@@ -67,13 +67,13 @@ export class Freshness {
     }
     const createdAt = (created as number) * 1000;
     const expiresAt = createdAt + this.#skewMs;
-    const verdict = this.#nonces.take({ owner, value: nonce, createdAt, expiresAt });
-    return isThenable(verdict) ? verdict.then(refusalOf) : refusalOf(verdict);
+    const decision = this.#nonces.take({ owner, value: nonce, createdAt, expiresAt });
+    return isThenable(decision) ? decision.then(refusalOf) : refusalOf(decision);
   }
 }
 
-function refusalOf(verdict: NonceVerdict): SignatureRefusal | undefined {
-  switch (verdict) {
+function refusalOf(decision: NonceDecision): SignatureRefusal | undefined {
+  switch (decision) {
     case "new":
       return undefined;
     case "full":

@@ -1,7 +1,7 @@
 /** Signed messages on every wire, and nonce stores against replays. @module callwire/security/signing */
 export type { HttpSigner, SealMaker } from "../../protocol/seal.ts";
 export type { Credential } from "../credential.ts";
-export type { Nonce, NonceStore, NonceVerdict } from "../nonce-store.ts";
+export type { Nonce, NonceDecision, NonceStore } from "../nonce-store.ts";
 export { MemoryNonces, type MemoryNoncesOptions, memoryNonces } from "../nonce-store.ts";
 export type { RedisClient } from "../redis-limits.ts";
 export { type RedisNoncesOptions, redisNonces } from "../redis-nonces.ts";

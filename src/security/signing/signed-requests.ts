@@ -26,7 +26,7 @@ export interface SignedRequestsOptions extends FreshnessOptions {
   readonly replyKey?: SigningKey;
 }
 
-type Verdict = Principal | SignatureRefusal;
+type Decision = Principal | SignatureRefusal;
 
 /**
  * Verifies HTTP requests signed according to RFC 9421. The signature must cover the method, host, path
@@ -48,21 +48,21 @@ export function signedRequests(options: SignedRequestsOptions): Credential {
   const replyKey = options.replyKey === undefined ? undefined : signerOf(options.replyKey);
   const freshness = new Freshness(options);
   // The calls of a batch share one request, whose nonce must be taken once.
-  const judged = new WeakMap<Transport, MaybePromise<Verdict>>();
+  const judged = new WeakMap<Transport, MaybePromise<Decision>>();
 
   const accept = (
     key: Key,
     { label, input }: FoundSignature,
     http: HttpRequestFacts,
     request: SignedMessage,
-  ): MaybePromise<Verdict> => {
+  ): MaybePromise<Decision> => {
     const { parameters } = input;
     const refused = freshness.refuse(key.kid, {
       created: parameters.get("created"),
       expires: parameters.get("expires"),
       nonce: parameters.get("nonce"),
     });
-    const settle = (refusal: SignatureRefusal | undefined): Verdict => {
+    const settle = (refusal: SignatureRefusal | undefined): Decision => {
       if (refusal !== undefined) return refusal;
       if (replyKey !== undefined) {
         const signReply: HttpRequestFacts["signReply"] = (status, body) =>
@@ -74,10 +74,10 @@ export function signedRequests(options: SignedRequestsOptions): Credential {
     return isThenable(refused) ? refused.then(settle) : settle(refused);
   };
 
-  const judge = (transport: Transport, http: HttpRequestFacts): MaybePromise<Verdict> => {
+  const judge = (transport: Transport, http: HttpRequestFacts): MaybePromise<Decision> => {
     const request = arrivedRequest(http, transport.headers);
     const now = freshness.clock.now();
-    const check = (key: Key | undefined, found: FoundSignature): MaybePromise<Verdict> => {
+    const check = (key: Key | undefined, found: FoundSignature): MaybePromise<Decision> => {
       const base = key === undefined ? undefined : signatureBase(request, found.input);
       if (key === undefined || base === undefined) return signatureInvalid;
       const valid =
@@ -99,12 +99,12 @@ export function signedRequests(options: SignedRequestsOptions): Credential {
     verify(transport) {
       const { http, headers } = transport;
       if (http === undefined || headers["signature-input"] === undefined) return undefined;
-      let verdict = judged.get(transport);
-      if (verdict === undefined) {
-        verdict = judge(transport, http);
-        judged.set(transport, verdict);
+      let decision = judged.get(transport);
+      if (decision === undefined) {
+        decision = judge(transport, http);
+        judged.set(transport, decision);
       }
-      return verdict;
+      return decision;
     },
   };
 }
@@ -120,7 +120,7 @@ function coversEnough({ input }: FoundSignature, { method, target }: HttpRequest
   return (
     headComponents.every((name) => covers(input, name)) &&
     (method !== "POST" || bodyComponents.every((name) => covers(input, name))) &&
-    // An empty query says as little as none, and clients take it for none.
+    // An empty query is equivalent to none, and clients treat it so.
     ((queryOf(target) ?? "?") === "?" || covers(input, "@query"))
   );
 }
@@ -145,8 +145,8 @@ function replySignature(
 ): Readonly<Record<string, string>> {
   const digest = contentDigest(body);
   const reply: SignedMessage = {
-    derived: (name) => (name === "@status" ? `${status}` : undefined),
-    header: (name) => (name === "content-digest" ? digest : undefined),
+    derived: () => `${status}`,
+    header: () => digest,
     request,
   };
   const components = [

@@ -82,11 +82,8 @@ class Reader {
   #at = 0;
 
   constructor(text: string) {
-    let start = 0;
-    let end = text.length;
-    while (text[start] === " ") start++;
-    while (end > start && text[end - 1] === " ") end--;
-    this.#text = text.slice(start, end);
+    this.#text = text;
+    while (this.#take(" "));
   }
 
   dictionary(): Map<string, Member> {

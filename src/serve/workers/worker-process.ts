@@ -60,7 +60,7 @@ export class WorkerProcess {
     return this.#worker.process.pid;
   }
 
-  /** False if it cannot be reached any more. */
+  /** False if it can no longer be reached. */
   send(message: PrimaryMessage): boolean {
     if (!this.#worker.isConnected()) return false;
     this.#worker.send(message, () => {});

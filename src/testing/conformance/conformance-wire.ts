@@ -66,7 +66,7 @@ export interface ExchangeAnswer {
 }
 
 /** What the server answered. */
-export interface Heard {
+export interface Received {
   readonly messages: readonly string[];
   readonly http?: Pick<ExchangeAnswer, "status" | "headers">;
   /** Why the connection ended, if the server closed it. */

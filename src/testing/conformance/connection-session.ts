@@ -1,7 +1,7 @@
 import { isRecord } from "../../protocol/record.ts";
 import type { Outgoing } from "./case.ts";
 import { request } from "./case-builders.ts";
-import type { Heard, Line, LineListener, LineWire } from "./conformance-wire.ts";
+import type { Line, LineListener, LineWire, Received } from "./conformance-wire.ts";
 import { bytesOf, written } from "./payload.ts";
 import {
   isOwnCall,
@@ -14,7 +14,7 @@ import {
 /** How long to wait for unexpected messages after all expected ones arrived. */
 const quietMs = 15;
 /** Most characters read from one connection; stops a server that floods the run. */
-const mostHeard = 128 * 1024 * 1024;
+const mostReceived = 128 * 1024 * 1024;
 /** Far above any id that the cases use. */
 const firstProbe = 900_000_000;
 
@@ -36,7 +36,7 @@ export class ConnectionSession implements Session {
     this.#settings = settings;
   }
 
-  async exchange(send: Outgoing, wanted: number, timeoutMs: number): Promise<Heard> {
+  async exchange(send: Outgoing, wanted: number, timeoutMs: number): Promise<Received> {
     if (send.kind === "handshake") return this.#handshake(send.headers, timeoutMs);
     const { signal } = this.#settings;
     const open = await this.#ready(timeoutMs);
@@ -56,7 +56,7 @@ export class ConnectionSession implements Session {
     );
     if (withTimeout) await open.until(() => false, quietMs, signal);
     const stuck = !answered() && open.ended === undefined;
-    const heard: Heard = {
+    const received: Received = {
       messages: open.messages,
       timedOut: !withTimeout && (wanted > 0 ? open.messages.length < wanted : stuck),
       ...(open.ended === undefined ? undefined : { ended: open.ended, crashed: open.crashed }),
@@ -64,7 +64,7 @@ export class ConnectionSession implements Session {
     };
     // Rests of broken frames and late answers must not reach the next case.
     if (!withTimeout || send.kind === "raw") this.#drop();
-    return heard;
+    return received;
   }
 
   async checkAlive(timeoutMs: number): Promise<Unresponsive | undefined> {
@@ -153,7 +153,10 @@ export class ConnectionSession implements Session {
     }
   }
 
-  async #handshake(headers: Readonly<Record<string, string>>, timeoutMs: number): Promise<Heard> {
+  async #handshake(
+    headers: Readonly<Record<string, string>>,
+    timeoutMs: number,
+  ): Promise<Received> {
     const { signal, meter } = this.#settings;
     const late = AbortSignal.timeout(timeoutMs);
     meter.count("");
@@ -179,13 +182,13 @@ class OpenLine implements LineListener {
   crashed = false;
   /** Probes that await their answer. */
   readonly probes = new Set<number>();
-  #heard = 0;
+  #received = 0;
   #wake: () => void = () => {};
 
   message(text: string): void {
-    this.#heard += text.length;
-    if (this.#heard > mostHeard) {
-      this.end(`the server sent more than ${mostHeard} characters`);
+    this.#received += text.length;
+    if (this.#received > mostReceived) {
+      this.end(`the server sent more than ${mostReceived} characters`);
       this.line.close();
       return;
     }

@@ -2,7 +2,12 @@ import { isEventStream } from "../../http/client-exchange.ts";
 import { EventStreamDecoder } from "../../http/event-stream.ts";
 import type { Outgoing } from "./case.ts";
 import { request } from "./case-builders.ts";
-import type { ExchangeAnswer, ExchangeRequest, ExchangeWire, Heard } from "./conformance-wire.ts";
+import type {
+  ExchangeAnswer,
+  ExchangeRequest,
+  ExchangeWire,
+  Received,
+} from "./conformance-wire.ts";
 import { bytesOf, written } from "./payload.ts";
 import {
   isOwnCall,
@@ -26,11 +31,11 @@ export class HttpSession implements Session {
     this.#settings = settings;
   }
 
-  async exchange(send: Outgoing, wanted: number, timeoutMs: number): Promise<Heard> {
+  async exchange(send: Outgoing, wanted: number, timeoutMs: number): Promise<Received> {
     const { signal } = this.#settings;
     const late = AbortSignal.timeout(timeoutMs);
     try {
-      return heardFrom(await this.#send(send, wanted, AbortSignal.any([signal, late])));
+      return receivedFrom(await this.#send(send, wanted, AbortSignal.any([signal, late])));
     } catch (error) {
       signal.throwIfAborted();
       return late.aborted
@@ -76,8 +81,12 @@ export class HttpSession implements Session {
   }
 
   async checkAlive(timeoutMs: number): Promise<Unresponsive | undefined> {
-    const heard = await this.exchange({ kind: "message", text: request({ id: 1 }) }, 1, timeoutMs);
-    const { http, ended, timedOut, messages } = heard;
+    const received = await this.exchange(
+      { kind: "message", text: request({ id: 1 }) },
+      1,
+      timeoutMs,
+    );
+    const { http, ended, timedOut, messages } = received;
     if (timedOut) return { connected: true, reason: "it accepts the request and does not answer" };
     if (ended !== undefined) return { connected: false, reason: ended };
     // Some servers use 404 for an unknown method, but then the body has the id of the call.
@@ -93,7 +102,7 @@ export class HttpSession implements Session {
   close(): void {}
 }
 
-function heardFrom(answers: readonly ExchangeAnswer[]): Heard {
+function receivedFrom(answers: readonly ExchangeAnswer[]): Received {
   const last = answers.at(-1);
   if (last === undefined) {
     return { messages: [], timedOut: false, ended: "the connection was closed without an answer" };

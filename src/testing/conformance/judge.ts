@@ -1,6 +1,6 @@
 import { isRecord } from "../../protocol/record.ts";
 import type { ConformanceExchange, Expectation, ReplyPattern } from "./case.ts";
-import type { Heard } from "./conformance-wire.ts";
+import type { Received } from "./conformance-wire.ts";
 
 /** How many messages to wait for before the answer is checked. */
 export function wantedOf(expect: Expectation): number {
@@ -21,57 +21,57 @@ export function wantedOf(expect: Expectation): number {
 /** What is wrong with the answer, in one sentence; undefined if nothing is. */
 export function judge(
   { expect, hides = {} }: ConformanceExchange,
-  heard: Heard,
+  received: Received,
 ): string | undefined {
-  const fault = faultOf(expect, heard);
+  const fault = faultOf(expect, received);
   if (fault !== undefined) return fault;
-  if (heard.stuck) return "the connection stopped answering after it";
-  const text = heard.messages.join("\n");
+  if (received.stuck) return "the connection stopped answering after it";
+  const text = received.messages.join("\n");
   const leaked = Object.entries(hides).find(([, pattern]) => new RegExp(pattern).test(text));
   return leaked === undefined ? undefined : `the answer shows ${leaked[0]}`;
 }
 
-function faultOf(expect: Expectation, heard: Heard): string | undefined {
-  const { messages, http } = heard;
+function faultOf(expect: Expectation, received: Received): string | undefined {
+  const { messages, http } = received;
   switch (expect.kind) {
     case "nothing":
       return messages.length === 0 ? undefined : "the server answered, but must not";
     case "reply":
-      return one(heard) ?? replyFault(expect.reply, messages[0] as string);
+      return one(received) ?? replyFault(expect.reply, messages[0] as string);
     case "batch":
-      return one(heard) ?? batchFault(expect.replies, messages[0] as string);
+      return one(received) ?? batchFault(expect.replies, messages[0] as string);
     case "replies":
       if (messages.length === expect.replies.length) return eachFault(expect.replies, messages);
-      return `received ${count(messages.length)}, expected ${expect.replies.length}${because(heard)}`;
+      return `received ${count(messages.length)}, expected ${expect.replies.length}${because(received)}`;
     case "refusal":
-      return refusalFault(expect.except ?? [], heard);
+      return refusalFault(expect.except ?? [], received);
     case "settled":
-      return settledFault(heard);
+      return settledFault(received);
     case "status":
-      if (http === undefined) return missing(heard);
+      if (http === undefined) return missing(received);
       return http.status >= expect.from && http.status <= expect.to
         ? undefined
         : `the status is ${http.status}, expected ${rangeOf(expect.from, expect.to)}`;
     case "content-type": {
-      if (http === undefined) return missing(heard);
+      if (http === undefined) return missing(received);
       const [type = ""] = (http.headers["content-type"] ?? "").split(";");
       return type.trim().toLowerCase() === expect.type
         ? undefined
         : `the content type is ${JSON.stringify(type)}, expected ${expect.type}`;
     }
     case "closed-to-origin": {
-      if (http === undefined) return missing(heard);
+      if (http === undefined) return missing(received);
       const allowed = http.headers["access-control-allow-origin"];
       return allowed === "*" || allowed === expect.origin
         ? `pages of ${expect.origin} may read the response: access-control-allow-origin is ${allowed}`
         : undefined;
     }
     case "version-1":
-      return one(heard) ?? version1Fault(expect.id, messages[0] as string);
+      return one(received) ?? version1Fault(expect.id, messages[0] as string);
     case "all":
-      return expect.of.map((each) => faultOf(each, heard)).find((fault) => fault !== undefined);
+      return expect.of.map((each) => faultOf(each, received)).find((fault) => fault !== undefined);
     case "one-of": {
-      const faults = expect.of.map((each) => faultOf(each, heard));
+      const faults = expect.of.map((each) => faultOf(each, received));
       return faults.includes(undefined) ? undefined : faults[0];
     }
   }
@@ -85,22 +85,24 @@ function rangeOf(from: number, to: number): string {
   return from === to ? `${from}` : `${from} to ${to}`;
 }
 
-function because({ timedOut, ended }: Heard): string {
+function because({ timedOut, ended }: Received): string {
   if (ended !== undefined) return `; ${ended}`;
   return timedOut ? "; then no answer" : "";
 }
 
 /** Says why there is no answer. */
-function missing({ timedOut, ended, http }: Heard): string {
+function missing({ timedOut, ended, http }: Received): string {
   if (ended !== undefined) return `no answer: ${ended}`;
   if (http !== undefined) return `no answer except the HTTP status ${http.status}`;
   return timedOut ? "no answer within the time-out" : "no answer";
 }
 
-function one(heard: Heard): string | undefined {
-  const { messages } = heard;
+function one(received: Received): string | undefined {
+  const { messages } = received;
   if (messages.length === 1) return undefined;
-  return messages.length === 0 ? missing(heard) : `received ${count(messages.length)}, expected 1`;
+  return messages.length === 0
+    ? missing(received)
+    : `received ${count(messages.length)}, expected 1`;
 }
 
 function parsed(text: string): { readonly value: unknown } | undefined {
@@ -225,8 +227,8 @@ function repliesIn(text: string): readonly unknown[] | undefined {
     : undefined;
 }
 
-function refusalFault(except: readonly number[], heard: Heard): string | undefined {
-  const { messages, http, ended, timedOut } = heard;
+function refusalFault(except: readonly number[], received: Received): string | undefined {
+  const { messages, http, ended, timedOut } = received;
   for (const text of messages) {
     const replies = repliesIn(text);
     if (replies === undefined) {
@@ -249,10 +251,10 @@ function refusalFault(except: readonly number[], heard: Heard): string | undefin
     : "the request was accepted, expected a refusal";
 }
 
-function settledFault(heard: Heard): string | undefined {
-  const { messages, http, ended } = heard;
+function settledFault(received: Received): string | undefined {
+  const { messages, http, ended } = received;
   if (http !== undefined && http.status >= 400) return undefined;
-  if (messages.length === 0) return ended === undefined ? missing(heard) : undefined;
+  if (messages.length === 0) return ended === undefined ? missing(received) : undefined;
   return messages.every((text) => repliesIn(text) !== undefined)
     ? undefined
     : "the answer is not JSON-RPC";

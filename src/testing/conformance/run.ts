@@ -1,7 +1,7 @@
 import { WireError } from "../../protocol/errors.ts";
 import type { ConformanceCase, Outgoing } from "./case.ts";
 import { request } from "./case-builders.ts";
-import type { ConformanceWire, Heard } from "./conformance-wire.ts";
+import type { ConformanceWire, Received } from "./conformance-wire.ts";
 import { ConnectionSession } from "./connection-session.ts";
 import { HttpSession } from "./http-session.ts";
 import { judge, wantedOf } from "./judge.ts";
@@ -161,9 +161,9 @@ class Run {
       this.#session.reset();
       const method = this.#fixtures[name];
       const text = request({ method, params: trial[name], id: 1 });
-      const heard = await this.#session.exchange({ kind: "message", text }, 1, this.#timeoutMs);
-      if (heard.messages.some((message) => notFoundCode.test(message))) this.#missing.add(name);
-      if (heard.ended === undefined && !heard.timedOut) continue;
+      const received = await this.#session.exchange({ kind: "message", text }, 1, this.#timeoutMs);
+      if (received.messages.some((message) => notFoundCode.test(message))) this.#missing.add(name);
+      if (received.ended === undefined && !received.timedOut) continue;
       const unresponsive = await this.#session.checkAlive(this.#timeoutMs);
       if (unresponsive === undefined) continue;
       this.over = `The server stopped answering after a call of ${JSON.stringify(method)}: ${unresponsive.reason}`;
@@ -187,9 +187,9 @@ class Run {
     for (const exchange of each.exchanges) {
       const { send, expect, slow } = exchange;
       const timeoutMs = this.#timeoutMs * (slow ? slowFactor : 1);
-      const heard = await this.#session.exchange(send, wantedOf(expect), timeoutMs);
-      exchanges.push({ sent: this.#shown(send), got: shownAnswer(heard) });
-      const failure = await this.#failure(each, judge(exchange, heard), heard, timeoutMs);
+      const received = await this.#session.exchange(send, wantedOf(expect), timeoutMs);
+      exchanges.push({ sent: this.#shown(send), got: shownAnswer(received) });
+      const failure = await this.#failure(each, judge(exchange, received), received, timeoutMs);
       if (failure !== undefined) {
         const durationMs = performance.now() - began;
         return { case: each, outcome: "failed", ...failure, exchanges, durationMs };
@@ -211,10 +211,10 @@ class Run {
   async #failure(
     { id }: ConformanceCase,
     wrong: string | undefined,
-    heard: Heard,
+    received: Received,
     timeoutMs: number,
   ): Promise<Pick<ConformanceResult, "fault" | "reason"> | undefined> {
-    const { timedOut, ended, crashed, stuck } = heard;
+    const { timedOut, ended, crashed, stuck } = received;
     if (crashed) return { fault: "hung-up", reason: `the server exited: ${ended}` };
     if (timedOut || stuck || ended !== undefined) {
       const unresponsive = await this.#session.checkAlive(timeoutMs);
@@ -229,7 +229,7 @@ class Run {
   }
 }
 
-function shownAnswer({ messages, http, ended, timedOut, taken }: Heard): string {
+function shownAnswer({ messages, http, ended, timedOut, taken }: Received): string {
   if (taken) return "(handshake accepted)";
   const status = http === undefined ? [] : [`HTTP ${http.status}`];
   const end = ended === undefined ? [] : [`(${ended})`];

@@ -1,13 +1,13 @@
 import { utf8Length } from "../../framing/utf8.ts";
 import { isRecord } from "../../protocol/record.ts";
 import type { Outgoing } from "./case.ts";
-import type { Heard } from "./conformance-wire.ts";
+import type { Received } from "./conformance-wire.ts";
 import type { ConformanceFixtures } from "./payload.ts";
 
 /** The messages exchanged with one server, whatever the wire. */
 export interface Session {
   /** Sends, and waits until `wanted` messages arrived or it is clear that they will not. */
-  exchange(send: Outgoing, wanted: number, timeoutMs: number): Promise<Heard>;
+  exchange(send: Outgoing, wanted: number, timeoutMs: number): Promise<Received>;
   /** Checks on a separate connection whether the server still answers; undefined if it does. */
   checkAlive(timeoutMs: number): Promise<Unresponsive | undefined>;
   /** A remark for the report about the first answer, such as a likely wrong path. */

@@ -48,7 +48,7 @@ export interface HttpOptions extends HostCheckOptions {
   readonly graceMs?: number;
   /**
    * How long the client of an event stream, or of a large reply in Node, may read nothing before it is disconnected;
-   * stops clients that never read. 0 waits for ever. @default 10000
+   * stops clients that never read. 0 waits forever. @default 10000
    */
   readonly writeTimeoutMs?: number;
   /** What is kept of event streams, so that clients can resume them; false sends them without ids. @default see `ReplayOptions` */
@@ -214,13 +214,13 @@ export class EndpointRules {
 
   /** Refuses to resume a stream of another principal: an event id is not a credential. */
   refuseReader(recording: Recording, transport: Transport): MaybePromise<Refusal | undefined> {
-    const judge = (verdict: Principal | ErrorObject | undefined): Refusal | undefined => {
-      if (isRefusal(verdict)) return refusedBy(verdict);
-      return verdict?.id === recording.owner ? undefined : streamGone;
+    const judge = (decision: Principal | ErrorObject | undefined): Refusal | undefined => {
+      if (isRefusal(decision)) return refusedBy(decision);
+      return decision?.id === recording.owner ? undefined : streamGone;
     };
     if (this.service.admit === undefined) return undefined;
-    const verdict = this.service.admit(transport);
-    return isThenable(verdict) ? verdict.then(judge) : judge(verdict);
+    const decision = this.service.admit(transport);
+    return isThenable(decision) ? decision.then(judge) : judge(decision);
   }
 
   /** The response to OPTIONS. */

@@ -25,7 +25,7 @@ import type { Service } from "../../protocol/service.ts";
 import type { EndpointRules, Route } from "./endpoint-rules.ts";
 import { WaitingCall } from "./waiting-call.ts";
 
-/** Decides when a call runs; Node has one, so that a busy server goes on reading. */
+/** Decides when a call runs; Node has one, so that a busy server continues to read. */
 export interface CallPace {
   /** Set when a request arrives, whatever becomes of it. */
   hasArrived: boolean;
@@ -164,7 +164,7 @@ export class Endpoint implements ExchangeHost {
     if (eventForm !== undefined) {
       const events = this.rules.peer(exchange, eventForm, head);
       const origin = exchange.beginEvents(body, events, false);
-      exchange.answer(this.service.answerer.answer(text, origin), origin);
+      exchange.answer(this.service.answerer.answer(text, origin, exchange), origin);
       return;
     }
     const form = replyForm(head.accept);
@@ -172,10 +172,10 @@ export class Endpoint implements ExchangeHost {
       form === "json"
         ? exchange.begin(body)
         : exchange.beginEvents(body, this.rules.peer(exchange, form, head), form === "events");
-    exchange.answer(this.service.answerer.answer(text, origin), origin);
+    exchange.answer(this.service.answerer.answer(text, origin, exchange), origin);
   }
 
-  /** Answers a call whose body goes on arriving. */
+  /** Answers a call whose body is still arriving. */
   #receiveUpload(exchange: Exchange): void {
     const { message } = exchange;
     const body = new UploadBody(this.rules.limits, {

@@ -90,7 +90,7 @@ export class InflatingHandler implements Dispatcher.DispatchHandler {
     });
     inflater.on("end", () => {
       // What follows the compressed data is never read, so the response would not end.
-      if (!this.#hasArrived) abort(badReply("the reply goes on after its compressed data"));
+      if (!this.#hasArrived) abort(badReply("the reply has more bytes after its compressed data"));
       else attempt(() => this.#next.onResponseEnd(own as Controller, {}));
     });
     inflater.on("error", (cause) => abort(badReply("the reply cannot be inflated", { cause })));

@@ -13,9 +13,9 @@ const ownScope = { requireManualDestroy: true };
 
 /** A request whose call is to run. */
 export interface Paced {
-  /** Whether nobody waits for the call any more. */
+  /** Whether the caller no longer waits for the call. */
   readonly isGone: boolean;
-  /** It does not wait any more: it is about to run, or never will. */
+  /** It no longer waits: it is about to run, or never will. */
   ended(): void;
 }
 

@@ -67,7 +67,7 @@ export interface ConnectionOwner {
   freed(connection: PlainConnection, idleMs: number): void;
   /** undici has to read this reply; the bytes are what has arrived of it. */
   handOver(call: PlainCall, socket: Socket, bytes: Buffer): void;
-  /** An idle connection cannot be used any more. */
+  /** An idle connection can no longer be used. */
   closed(connection: PlainConnection): void;
 }
 

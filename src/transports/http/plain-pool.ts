@@ -95,7 +95,7 @@ export class PlainPool implements ConnectionOwner {
     const lost = new Error("other side closed");
     void import("undici").then(({ Client }) => {
       const client = new Client(this.#place.origin, {
-        // undici ignores a connection that is opened at once, and would try for ever to open a closed one.
+        // undici ignores a connection that is opened at once, and would try forever to open a closed one.
         connect: (_, opened) =>
           queueMicrotask(() =>
             handed.destroyed ? opened(lost, null) : opened(null, handed as unknown as Socket),

@@ -15,7 +15,7 @@ export class ResponseBytes implements ByteSource {
   }
 
   push(chunk: Uint8Array): void {
-    // The parser gives an empty chunk when it resumes; to pause again would stop it for ever.
+    // The parser gives an empty chunk when it resumes; to pause again would stop it forever.
     if (chunk.length === 0) return;
     this.#chunks.push(chunk);
     this.#controller.pause();

@@ -225,7 +225,7 @@ function closedError(): WireError {
   return new WireError("CLOSED", "the link is closed");
 }
 
-/** Closes a socket after a bad TLS record: Node emits an error and leaves it open, so that the call would wait for ever. */
+/** Closes a socket after a bad TLS record: Node emits an error and leaves it open, so that the call would wait forever. */
 function closingOnErrors(connect: buildConnector.connector): buildConnector.connector {
   return (options, callback) =>
     connect(options, (...outcome) => {

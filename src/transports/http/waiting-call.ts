@@ -31,12 +31,12 @@ export class WaitingCall implements Buffering {
     buffers.moved(this.bufferedBytes);
   }
 
-  /** Whether nobody waits for it any more. */
+  /** Whether its caller no longer waits for it. */
   get isGone(): boolean {
     return this.isRefused || this.exchange.isGone;
   }
 
-  /** It does not wait any more: it is about to run, or never will. */
+  /** It no longer waits: it is about to run, or never will. */
   ended(): void {
     if (this.bufferedBytes >= countedFromBytes) this.#buffers.closed(this);
   }

@@ -1,4 +1,5 @@
 import type { BriefMap } from "../../protocol/brief-map.ts";
+import { LinkedList } from "../../protocol/linked-list.ts";
 import { Origin, type Peer, type Usage } from "../../protocol/origin.ts";
 import { IncomingCall } from "./incoming-call.ts";
 import type { Mailbox } from "./mailbox.ts";
@@ -6,22 +7,23 @@ import { controlSubjectOf, isMailbox } from "./subjects.ts";
 
 /** Most callers that are remembered. */
 const mostKnown = 10_000;
-/** Most callers that are asked at the same time. */
-const mostAsked = 1_000;
 
-/** All callers that have not proved that they exist share one part of the server's limits, because anyone can invent inboxes. */
+/** The share of the server's limits for all callers that have not proved that they exist, because anyone can invent inboxes. */
 const strangers = "strangers";
 
 /** One client that calls here, however many payloads it sends. The limits apply to it as a whole. */
 export class Caller implements Usage {
   readonly name: string;
+  /** Its share of the server's limits, which it has in common with all callers of its user. */
+  caller = strangers;
+  /** Its payloads that await their answer, except those without a reply subject. */
+  readonly calls: LinkedList<IncomingCall> = new LinkedList();
   inFlight = 0;
   openStreams = 0;
   /** Whether it came after the last round of probes. */
   isNew = true;
   /** Whether it answers probes: it is a mailbox, and this peer may publish to it. */
   isProbeable: boolean;
-  isKnown: boolean;
   readonly #mailbox: Mailbox;
   readonly #byName: BriefMap<string, Caller>;
   /** Its payloads that await their answer, and its calls that run. */
@@ -35,20 +37,20 @@ export class Caller implements Usage {
   constructor(name: string, mailbox: Mailbox, byName: BriefMap<string, Caller>) {
     this.name = name;
     this.isProbeable = isMailbox(name);
-    this.isKnown = mailbox.incoming.known.has(name);
     this.#mailbox = mailbox;
     this.#byName = byName;
+    if (mailbox.incoming.known.has(name)) this.#share();
     byName.set(name, this);
   }
 
-  get caller(): string {
-    return this.isKnown ? this.name : strangers;
+  get isKnown(): boolean {
+    return this.caller !== strangers;
   }
 
   /** It has shown that it exists. */
   known(): void {
     if (this.isKnown) return;
-    this.isKnown = true;
+    this.#share();
     this.#mailbox.incoming.known.add(this.name);
   }
 
@@ -109,6 +111,10 @@ export class Caller implements Usage {
     this.#resolveClosed?.();
   }
 
+  #share(): void {
+    this.caller = this.#mailbox.replies.userOf(this.name);
+  }
+
   #forget(): void {
     if (this.#byName.get(this.name) === this) this.#byName.take(this.name);
   }
@@ -117,8 +123,6 @@ export class Caller implements Usage {
 /** Callers that have proved that they exist, by reacting to a message from here. */
 export class KnownCallers {
   readonly #names = new Set<string>();
-  /** Callers whose proof is awaited, by the token of the answer. */
-  readonly #asked = new Map<string, string>();
 
   has(name: string): boolean {
     if (!this.#names.delete(name)) return false;
@@ -131,18 +135,5 @@ export class KnownCallers {
     this.#names.add(name);
     const [oldest] = this.#names;
     if (this.#names.size > mostKnown && oldest !== undefined) this.#names.delete(oldest);
-  }
-
-  asked(name: string, token: string): void {
-    this.#asked.set(token, name);
-    const [oldest] = this.#asked.keys();
-    if (this.#asked.size > mostAsked && oldest !== undefined) this.#asked.delete(oldest);
-  }
-
-  /** A message came with this token, or NATS reported that there is no subscriber. */
-  answered(token: string, exists: boolean): void {
-    const name = this.#asked.get(token);
-    this.#asked.delete(token);
-    if (name !== undefined && exists) this.add(name);
   }
 }

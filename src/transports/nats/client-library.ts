@@ -5,6 +5,7 @@ export {
   type Msg,
   type MsgHdrs,
   type NatsConnection,
+  nanos,
   type PermissionViolationError,
   type Subscription,
 } from "@nats-io/transport-node";

@@ -45,7 +45,7 @@ export class ConnectionState {
     return state;
   }
 
-  /** Waits for nats-server, but not beyond the loss of the connection: NATS's client would wait for ever. */
+  /** Waits for nats-server, but not beyond the loss of the connection: NATS's client would wait forever. */
   orGone(waiting: Promise<unknown>): Promise<void> {
     return new Promise((resolve) => {
       const done = (): void => {
@@ -144,6 +144,9 @@ export function isNoResponders(error: unknown): boolean {
   const { name, cause } = error as Error;
   return name === "JetStreamNotEnabled" || (cause as Error | undefined)?.name === "NoResponders";
 }
+
+/** After this time a request to JetStream counts as lost: a node that dies never answers. */
+export const requestMs = 2_000;
 
 /** JetStream's error code for a stream or cluster that is temporarily unavailable. */
 export const unavailableCode = 10_008;

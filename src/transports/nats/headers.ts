@@ -38,18 +38,33 @@ function isEmpty(record: HeaderRecord | undefined): boolean {
 }
 
 interface WithHeaders {
+  readonly data: Uint8Array;
   readonly headers?: MsgHdrs | undefined;
 }
 
-/** Whether NATS's client can parse the headers. If not, reading them throws, and in a subscription callback that ends the connection. */
+/** The limit of Node's HTTP server too: parsed headers take many times their length, for as long as their call runs. */
+const longestHeaders = 16 * 1024;
+
+/**
+ * Whether the headers are not too long, and NATS's client can parse them. If it cannot, reading them throws, and in a subscription callback
+ * that ends the connection.
+ */
 export function hasReadableHeaders(message: WithHeaders): boolean {
   try {
+    if (headerLength(message) > longestHeaders) return false;
     // The client parses them on first access.
     void message.headers;
     return true;
   } catch {
     return false;
   }
+}
+
+/** The length of the headers, with the subjects, which are short. It is not in the types, and reading the headers parses them. */
+function headerLength(message: WithHeaders): number {
+  const { msg = message } = message as { readonly msg?: object };
+  const { size } = msg as { size?(): number };
+  return size === undefined ? 0 : size.call(msg) - message.data.length;
 }
 
 /** The headers of a message, or undefined if they cannot be parsed. */
@@ -71,7 +86,9 @@ export function withoutNatsHeaders(headers: MsgHdrs | undefined): MsgHdrs {
   return kept;
 }
 
-export const unreadableHeaders: ErrorObject = invalidRequest("its headers cannot be read");
+export const unreadableHeaders: ErrorObject = invalidRequest(
+  "its headers cannot be read, or are longer than 16 KiB",
+);
 
 const withoutHeaders: Transport = { kind: "nats", headers: {}, remoteAddress: undefined };
 

@@ -1,21 +1,22 @@
-import { callPeer } from "../../connection/peer-call.ts";
+import { callPeer, ResultOnly } from "../../connection/peer-call.ts";
 import { ErrorCode, RpcError } from "../../protocol/errors.ts";
+import { exchangeLink } from "../../protocol/exchange.ts";
 import type { Link, Outgoing } from "../../protocol/link.ts";
+import type { Linked } from "../../protocol/linked-list.ts";
 import type { Params, Reply, Request } from "../../protocol/message.ts";
 import type { Origin, Peer } from "../../protocol/origin.ts";
 import { requestText } from "../../protocol/serialize.ts";
 import type { Caller } from "./callers.ts";
 import type { Mailbox } from "./mailbox.ts";
-import { exchangeOver } from "./outgoing-call.ts";
 import { controlSubjectOf } from "./subjects.ts";
 
 /** One payload that is being answered. It is the peer of its calls, and sends to the subject of the reply. */
-export class IncomingCall implements Peer {
+export class IncomingCall implements Peer, Linked<IncomingCall> {
   readonly reply: string;
   readonly caller: Caller;
   readonly #mailbox: Mailbox;
   declare origin: Origin;
-  /** Another payload with the same reply subject. */
+  prev: IncomingCall | undefined = undefined;
   next: IncomingCall | undefined = undefined;
   /** The last token of the subject for messages about this call, once the caller knows it. */
   token = "";
@@ -92,7 +93,7 @@ export class IncomingCall implements Peer {
     if (this.origin.aborted || (this.isCancelled && !this.isOpen)) return false;
     const { link } = this.#mailbox;
     if (link !== undefined && !method.startsWith("$/")) {
-      void link.send({ jsonrpc: "2.0", method, params }, notification()).catch(() => {});
+      void link.send({ jsonrpc: "2.0", method, params }, new ResultOnly(method)).catch(() => {});
       return true;
     }
     const isItem = method === "$/stream";
@@ -134,20 +135,9 @@ export class IncomingCall implements Peer {
     const remote = this.caller.isReachable ? controlSubjectOf(this.caller.name) : undefined;
     const route = { subject: this.reply, remote };
     const { outgoing } = this.#mailbox;
-    this.#link ??= exchangeOver(outgoing, (text, payload) =>
+    this.#link ??= exchangeLink((text, payload) =>
       outgoing.exchange(route, text, payload, undefined),
     );
     return this.#link;
   }
-}
-
-function notification(): Outgoing {
-  return {
-    cancel: undefined,
-    headers: undefined,
-    idempotent: false,
-    item: () => undefined,
-    progress: () => {},
-    gap: () => {},
-  };
 }

@@ -1,13 +1,11 @@
+import { type CallAnswerer, NoMethods } from "../../connection/no-methods.ts";
 import { BriefMap } from "../../protocol/brief-map.ts";
+import { systemClock } from "../../protocol/clock.ts";
 import { type Envelope, isEnvelope } from "../../protocol/envelope.ts";
-import {
-  connectionLost,
-  cutShort,
-  ErrorCode,
-  methodNotFound,
-  serverBusy,
-} from "../../protocol/errors.ts";
+import { connectionLost, cutShort, ErrorCode, serverBusy } from "../../protocol/errors.ts";
+import { defaultLimits, type Limits } from "../../protocol/limits.ts";
 import { LinkedList } from "../../protocol/linked-list.ts";
+import { silentLog } from "../../protocol/log.ts";
 import { heapBytes } from "../../protocol/memory-bounds.ts";
 import type { ErrorObject, Id } from "../../protocol/message.ts";
 import { Origin } from "../../protocol/origin.ts";
@@ -19,8 +17,9 @@ import {
   giveUpQueued,
 } from "../../protocol/origin-calls.ts";
 import { errorText, idText } from "../../protocol/serialize.ts";
+import { ServerRunning } from "../../protocol/server-running.ts";
 import type { Service } from "../../protocol/service.ts";
-import { itemUnreadable, receiveUpload } from "../../protocol/upload.ts";
+import { failUploads, itemUnreadable, receiveUpload } from "../../protocol/upload.ts";
 import { Caller, KnownCallers } from "./callers.ts";
 import type { Msg } from "./client-library.ts";
 import {
@@ -54,24 +53,26 @@ export class IncomingCalls {
   readonly callers = new BriefMap<string, Caller>();
   readonly known: KnownCallers = new KnownCallers();
   readonly #mailbox: Mailbox;
-  readonly #service: Service | undefined;
-  /** By reply subject; some callers use one for several payloads. */
-  readonly #byReply = new BriefMap<string, IncomingCall>();
+  readonly #service: Pick<Service, "limits" | "running"> & { readonly answerer: CallAnswerer };
   /** By the last token of the subject for messages about a call. */
   readonly #byToken = new BriefMap<string, IncomingCall>();
   #running = 0;
 
   constructor(mailbox: Mailbox, service: Service | undefined) {
     this.#mailbox = mailbox;
-    this.#service = service;
+    const log = service?.log ?? silentLog;
+    const running = service?.running ?? new ServerRunning(systemClock);
+    const limits = service?.limits ?? defaultLimits;
+    const answerer = service?.answerer ?? new NoMethods({ running, limits, log });
+    this.#service = { answerer, limits, running };
   }
 
   get inFlight(): number {
     return this.#running;
   }
 
-  get maxBatch(): number {
-    return this.#service?.limits.maxBatch ?? 0;
+  get limits(): Limits {
+    return this.#service.limits;
   }
 
   /** Answers a payload, now or later; then calls `done`, with the error if a single call failed. */
@@ -82,8 +83,9 @@ export class IncomingCalls {
     reply: string,
     done?: (error?: ErrorObject) => void,
   ): void {
-    if (this.#service === undefined) {
-      this.#refuse(payload, reply, methodNotFound);
+    // Part of what is awaited, as for `text` of the mailbox, may be calls.
+    if (text.length > this.limits.maxMessageBytes) {
+      this.refuseUnreadable(source, reply);
       return;
     }
     if (!hasReadableHeaders(source)) {
@@ -100,21 +102,21 @@ export class IncomingCalls {
     origin.calls = new LinkedList();
     call.origin = origin;
     caller.hold();
-    const answer = this.#service.answerer.answerPayload(payload, text, origin);
-    if (!(answer instanceof Promise)) {
-      this.#remove(call);
-      if (answer !== undefined) this.reply(reply, answer);
-      if (origin.lastError === serverBusy) this.#mailbox.liveness.challenge(caller);
-      done?.(origin.lastError);
-      return;
-    }
-    this.#add(call);
-    void answer.then((written) => {
+    const answered = (written: string | undefined): void => {
       this.#running--;
       this.#remove(call);
       if (written !== undefined) this.reply(reply, written, call.items);
       done?.(origin.lastError);
-    });
+    };
+    const answer = this.#service.answerer.answerPayload(payload, text, origin, { answered });
+    if (answer instanceof Promise) {
+      this.#add(call);
+      return;
+    }
+    this.#remove(call);
+    if (answer !== undefined) this.reply(reply, answer);
+    if (origin.lastError === serverBusy) this.#mailbox.liveness.challenge(caller);
+    done?.(origin.lastError);
   }
 
   /** Answers a payload that was sent to the mailbox itself. The address of a worker is public, so it refuses calls there. */
@@ -123,9 +125,17 @@ export class IncomingCalls {
     else this.answer(payload, text, source, reply);
   }
 
+  /** Answers a message that is too long or not UTF-8. */
+  refuseUnreadable(message: Msg, reply: string): void {
+    const { answerer, limits } = this.#service;
+    const isTooLarge = message.data.length > limits.maxMessageBytes;
+    const origin = new Origin();
+    const text = isTooLarge ? answerer.tooLarge(origin) : answerer.unreadable(origin);
+    if (text !== undefined) this.reply(reply, text);
+  }
+
   /** Sends a reply, after this many items; one that is too long becomes an error. */
   reply(subject: string, text: string, items = 0): void {
-    if (subject === "") return;
     const headerBytes = items === 0 ? 0 : itemsHeaderBytes;
     const sent = this.#mailbox.fits(text, headerBytes) ? text : this.#tooLarge(text);
     // The caller may still be connected, to another node.
@@ -150,8 +160,12 @@ export class IncomingCalls {
       if (call.items > 0 || call.origin.openStreams > 0) this.abandon(call.reply);
       return;
     }
-    const parsed = this.#mailbox.envelope(message);
-    if (parsed === undefined) return;
+    const [parsed, text] = this.#mailbox.envelope(message);
+    if (parsed === undefined) {
+      // It may have been an item.
+      if (call !== undefined) failUploads(this.#service.running, call.origin, itemUnreadable);
+      return;
+    }
     if (call === undefined) {
       if (parsed.method === "$/held") liveness.sendGone(reply);
       return;
@@ -160,31 +174,32 @@ export class IncomingCalls {
     // The token was sent to the caller only.
     call.caller.known();
     if (parsed.method !== "$/held") {
-      this.#control(parsed, call, message.data.length);
+      this.#control(parsed, call, text);
       return;
     }
     this.#restoreCredit(parsed, call);
     this.#checkUpload(parsed, call);
-    // The answer looks like a probe: sent to another call, it could go back and forth for ever.
+    // The answer looks like a probe: sent to another call, it could go back and forth forever.
     if (reply === call.reply || isFromAnotherAccount(reply)) liveness.sendHeld(reply, call);
   }
 
   /** A message from a caller that does not know which worker has its call. False if it is a call. */
-  control(message: Envelope, reply: string): boolean {
+  control(message: Envelope, text: string, reply: string): boolean {
     const { method, id } = message;
     if (id !== undefined || typeof method !== "string" || !method.startsWith("$/")) return false;
     if (method === "$/hello") {
       this.#mailbox.liveness.sendHello(reply);
       return true;
     }
-    const first = this.#byReply.get(reply);
+    const calls = this.#callsAt(reply);
     if (method === "$/held") {
+      const [first] = calls;
       if (first === undefined) return true;
       this.#restoreCredit(message, first);
       this.#mailbox.liveness.sendHeld(reply, first);
       return true;
     }
-    for (let call = first; call !== undefined; call = call.next) this.#control(message, call);
+    for (const call of calls) this.#control(message, call, text);
     return method === "$/cancelRequest" || method === "$/credit";
   }
 
@@ -199,11 +214,16 @@ export class IncomingCalls {
 
   /** The reply at this subject is no longer wanted. */
   abandon(reply: string): void {
-    for (let call = this.#byReply.get(reply); call !== undefined; call = call.next) {
+    for (const call of this.#callsAt(reply)) {
       call.isCancelled = true;
-      if (this.#service === undefined) continue;
       abandonCalls(this.#service.running, call.origin, connectionLost);
     }
+  }
+
+  /** The payloads with this reply subject; some callers use one for several. */
+  #callsAt(reply: string): IncomingCall[] {
+    const calls = this.callers.get(senderOf(reply))?.calls.list() ?? [];
+    return calls.filter((call) => call.reply === reply);
   }
 
   /** Ends all calls, and reports that to their callers. */
@@ -212,39 +232,34 @@ export class IncomingCalls {
   }
 
   end(origin: Origin, error: ErrorObject): void {
-    if (this.#service !== undefined) endCalls(this.#service.running, origin, error);
+    endCalls(this.#service.running, origin, error);
   }
 
   /** These callers are gone. */
   abandonCallers(list = this.callers.list().map(([, caller]) => caller)): void {
-    const gone = new Set(list);
-    for (const call of this.list()) {
-      if (this.#service === undefined || !gone.has(call.caller)) continue;
-      abandonCalls(this.#service.running, call.origin, connectionLost);
+    for (const caller of list) {
+      for (const { origin } of caller.calls.list())
+        abandonCalls(this.#service.running, origin, connectionLost);
+      caller.gone();
     }
-    for (const caller of gone) caller.gone();
   }
 
   /** All payloads that await their answer. */
-  *list(): Iterable<IncomingCall> {
-    for (const [, first] of this.#byReply.list()) {
-      for (let call: IncomingCall | undefined = first; call !== undefined; call = call.next) {
-        yield call;
-      }
-    }
+  list(): IncomingCall[] {
+    return this.callers.list().flatMap(([, { calls }]) => calls.list());
   }
 
-  #control(message: Envelope, call: IncomingCall, length = 0): void {
+  #control(message: Envelope, call: IncomingCall, text: string): void {
     const { id, count } = (isEnvelope(message.params) ? message.params : {}) as {
       id?: Id;
       count?: unknown;
     };
-    if (id === undefined || this.#service === undefined) return;
+    if (id === undefined) return;
     if (message.method === "$/cancelRequest") {
       call.isCancelled = true;
       cancelCall(callsOf(this.#service.running, call.origin), id);
       giveUpQueued(call.origin, id);
-    } else if (message.method === "$/upload") this.#takeUpload(message, call, length);
+    } else if (message.method === "$/upload") this.#takeUpload(message, call, text);
     else if (message.method === "$/credit" && typeof count === "number" && count > 0) {
       call.credit += count;
       call.origin.streams?.get(id)?.(count);
@@ -261,13 +276,10 @@ export class IncomingCalls {
   }
 
   /** An item of an upload, or its end; each has a number, since messages can be lost. */
-  #takeUpload({ params }: Envelope, call: IncomingCall, length: number): void {
-    if (this.#service === undefined) return;
-    const { running, limits } = this.#service;
+  #takeUpload({ params }: Envelope, call: IncomingCall, text: string): void {
     const { seq } = (isEnvelope(params) ? params : {}) as { seq?: unknown };
     if (seq !== ++call.uploaded) this.end(call.origin, itemsLost);
-    else if (length > limits.maxMessageBytes) this.end(call.origin, itemUnreadable);
-    else receiveUpload(running, call.origin, params, length, heapBytes(JSON.stringify(params)));
+    else receiveUpload(this.#service.running, call.origin, params, text.length, heapBytes(text));
   }
 
   /** A probe contains how much the caller has uploaded. */
@@ -279,41 +291,37 @@ export class IncomingCalls {
   #add(call: IncomingCall): void {
     this.#running++;
     if (call.reply === "") return;
-    call.next = this.#byReply.get(call.reply);
-    this.#byReply.set(call.reply, call);
+    call.caller.calls.add(call);
     this.#mailbox.liveness.watch();
   }
 
   #remove(call: IncomingCall): void {
     call.answered();
+    call.caller.calls.remove(call);
     call.caller.release();
     if (call.token !== "") this.#byToken.take(call.token);
-    const first = this.#byReply.get(call.reply);
-    if (first === call) {
-      if (call.next === undefined) this.#byReply.take(call.reply);
-      else this.#byReply.set(call.reply, call.next);
-      return;
-    }
-    for (let before = first; before !== undefined; before = before.next) {
-      if (before.next === call) before.next = call.next;
-    }
   }
 
   #refuse(payload: unknown, reply: string, error: ErrorObject): void {
     const errors = entriesOf(payload)
       .filter((entry) => !isEnvelope(entry) || entry.id !== undefined)
-      .map((entry) => errorText("2.0", isEnvelope(entry) ? idText(entry.id) : "null", error));
+      .map((entry) => errorText("2.0", idOf(entry), error));
     if (errors.length === 0) return;
     const text = errors.join(",");
     this.reply(reply, Array.isArray(payload) ? `[${text}]` : text);
   }
 
   #tooLarge(text: string): string {
-    const { id } = JSON.parse(text) as { id?: unknown };
-    return errorText("2.0", id === undefined ? "null" : idText(id), {
+    return errorText("2.0", idOf(JSON.parse(text)), {
       code: ErrorCode.ReplyTooLarge,
       message: "Reply too large",
       data: `NATS takes at most ${this.#mailbox.maxBytes} bytes`,
     });
   }
+}
+
+/** Anything but a string or a number is not an id, and may nest too deep to be written. */
+function idOf(entry: unknown): string {
+  const id = isEnvelope(entry) ? entry.id : undefined;
+  return typeof id === "string" || Number.isFinite(id) ? idText(id) : "null";
 }

@@ -1,5 +1,6 @@
 import { writeRequest } from "../../http/client-exchange.ts";
 import type { Clock } from "../../protocol/clock.ts";
+import { exchangeLink } from "../../protocol/exchange.ts";
 import { itemWindow } from "../../protocol/item-queue.ts";
 import type { Link, Outgoing } from "../../protocol/link.ts";
 import type { Reply, Request } from "../../protocol/message.ts";
@@ -9,8 +10,7 @@ import type { Tap } from "../../protocol/tap.ts";
 import type { NatsConnection } from "./client-library.ts";
 import { headersOf } from "./headers.ts";
 import { Mailbox } from "./mailbox.ts";
-import { exchangeOver } from "./outgoing-call.ts";
-import { acceptedReplies } from "./reply-subjects.ts";
+import { ReplySubjects } from "./reply-subjects.ts";
 import { newInbox, Subjects } from "./subjects.ts";
 
 export interface NatsLinkOptions {
@@ -51,12 +51,11 @@ export function natsLink(connection: NatsConnection, options: NatsLinkOptions): 
   const mailbox = new Mailbox(connection, newInbox(connection), {
     service: options.service,
     subjects,
-    acceptsReply: acceptedReplies(connection, subjects, [], [subjects.worker("")]),
+    replies: new ReplySubjects(connection, subjects, [], [subjects.worker("")]),
     aliveMs: options.aliveMs,
     clock: options.clock,
   });
-  const exchange = exchangeOver(
-    mailbox.outgoing,
+  const exchange = exchangeLink(
     (text, payload) => {
       const [only, second] = payload.requests;
       const isBatch = second !== undefined || only === undefined || text.charCodeAt(0) === 0x5b;

@@ -30,6 +30,8 @@ const reconnectMs = 1_000;
 const mostQuiet = 3;
 /** Most calls in one `$/ping`. */
 const mostPerPing = 1_000;
+/** Most pings whose answers are awaited. */
+const mostPings = 10_000;
 
 /** A call that no caller has made, so that one that exists answers a `$/ping` with it. */
 const madeUpCall = "?";
@@ -163,26 +165,28 @@ export class Liveness {
   /** The answer to a ping: calls that are no longer wanted, or NATS's report that it was not delivered. */
   receivePong(token: string, message: Msg): void {
     const { incoming } = this.#mailbox;
-    incoming.known.answered(token, !isUndelivered(message));
     const ping = this.#pings.get(token);
-    const caller = ping && incoming.callers.get(ping.name);
-    if (ping === undefined || caller === undefined) return;
+    if (ping === undefined) return;
+    this.#pings.delete(token);
+    const { name, isUrgent } = ping;
+    const caller = incoming.callers.get(name);
     if (isUndelivered(message)) {
       // After the loss of a node, the caller may be connecting to another.
-      if (!ping.isUrgent) incoming.abandonCallers([caller]);
+      if (caller !== undefined && !isUrgent) incoming.abandonCallers([caller]);
       return;
     }
-    const answer = this.#mailbox.envelope(message);
+    // The token was sent to the caller only.
+    if (caller === undefined) incoming.known.add(name);
+    else caller.known();
+    const [answer] = this.#mailbox.envelope(message);
     if (answer?.method !== "$/unwanted") return;
-    caller.known();
-    for (const unwanted of tokensIn(answer.params)) incoming.abandon(`${ping.name}.${unwanted}`);
+    for (const unwanted of tokensIn(answer.params)) incoming.abandon(`${name}.${unwanted}`);
   }
 
   /** Asks a caller that was refused whether it exists. If it does, its next calls do not compete with those of made-up callers. */
   challenge(caller: Caller): void {
     if (caller.isKnown || !caller.isProbeable) return;
-    const token = this.#sendPing(caller, [madeUpCall]);
-    this.#mailbox.incoming.known.asked(caller.name, token);
+    this.#sendPing(caller, [madeUpCall], true);
   }
 
   sendHello(reply: string): void {
@@ -296,31 +300,27 @@ export class Liveness {
   #ping(isUrgent: boolean): void {
     const { incoming } = this.#mailbox;
     this.#pings = new Map();
-    const held = new Map<Caller, Set<string>>();
-    for (const { caller, reply } of incoming.list()) {
-      const set = held.get(caller) ?? new Set();
-      held.set(caller, set.add(reply.slice(caller.name.length + 1)));
-    }
-    for (const [, caller] of incoming.callers.list()) {
+    for (const [name, caller] of incoming.callers.list()) {
       if (!caller.isProbeable) continue;
       const { isNew } = caller;
       caller.isNew = false;
       if (isNew && !isUrgent) continue;
-      const calls = [...(held.get(caller) ?? [])];
+      const held = caller.calls.list().map(({ reply }) => reply.slice(name.length + 1));
+      const calls = [...new Set(held)];
       if (!caller.isKnown) calls.push(madeUpCall);
       for (let i = 0; i === 0 || i < calls.length; i += mostPerPing) {
-        const token = this.#sendPing(caller, calls.slice(i, i + mostPerPing));
-        this.#pings.set(token, { name: caller.name, isUrgent });
+        this.#sendPing(caller, calls.slice(i, i + mostPerPing), isUrgent);
       }
     }
   }
 
-  /** Returns the token of the answer. */
-  #sendPing({ name }: Caller, held: readonly string[]): string {
+  #sendPing({ name }: Caller, held: readonly string[], isUrgent: boolean): void {
     const token = this.#mailbox.nextToken("p");
     const text = noticeText("$/ping", { held });
     this.#mailbox.trySend(controlSubjectOf(name), text, this.#mailbox.replyTo(token));
-    return token;
+    this.#pings.set(token, { name, isUrgent });
+    const [oldest] = this.#pings.keys();
+    if (this.#pings.size > mostPings && oldest !== undefined) this.#pings.delete(oldest);
   }
 
   /** Without this, a caller could start any number of endless streams for callers that never existed. */

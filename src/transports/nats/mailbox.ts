@@ -18,14 +18,14 @@ import {
 import { hasCalls, IncomingCalls } from "./incoming-calls.ts";
 import { Liveness, type LivenessOptions } from "./liveness.ts";
 import { OutgoingCalls } from "./outgoing-calls.ts";
+import type { ReplySubjects } from "./reply-subjects.ts";
 import { mailboxAddress, type Subjects } from "./subjects.ts";
 
 export interface MailboxOptions extends LivenessOptions {
   readonly service: Service | undefined;
   /** The service that a link calls; undefined for a worker, which only calls back. */
   readonly subjects: Subjects | undefined;
-  /** Whether a message with this reply subject may be answered. */
-  readonly acceptsReply: (reply: string) => boolean;
+  readonly replies: ReplySubjects;
   /** Receives messages whose reply subject is not accepted. Without it they are taken as messages without one. */
   readonly refuse?: (message: Msg) => void;
 }
@@ -46,6 +46,7 @@ export class Mailbox implements StateListener {
   link: Link | undefined;
   readonly connection: NatsConnection;
   readonly address: string;
+  readonly replies: ReplySubjects;
   readonly #options: MailboxOptions;
   readonly #state: ConnectionState;
   readonly #subscription: Subscription;
@@ -63,6 +64,7 @@ export class Mailbox implements StateListener {
     requireOpen(connection);
     const { subjects, service } = options;
     this.connection = connection;
+    this.replies = options.replies;
     this.address = mailboxAddress(address);
     this.#options = options;
     this.isPublic = subjects === undefined;
@@ -88,12 +90,12 @@ export class Mailbox implements StateListener {
     options: { readonly queue?: string; readonly failed?: (error: Error) => void } = {},
   ): Subscription {
     const { queue, failed } = options;
-    const { acceptsReply, refuse } = this.#options;
+    const { refuse } = this.#options;
     return this.connection.subscribe(subject, {
       ...(queue === undefined ? {} : { queue }),
       callback: (error, message) => {
         if (error !== null) failed?.(error);
-        else if (!message.reply || acceptsReply(message.reply))
+        else if (!message.reply || this.replies.accepts(message.reply))
           receive(message, message.reply ?? "");
         else if (refuse === undefined) receive(message, "");
         else refuse(message);
@@ -112,8 +114,9 @@ export class Mailbox implements StateListener {
     this.#publish(subject, text, reply, headers);
   }
 
-  /** Publishes if possible, also in a partition, because it may still arrive. */
+  /** Publishes if possible, also in a partition, because it may still arrive. An empty subject is that of a message without a reply subject. */
   trySend(subject: string, text: string, reply?: string, headers?: MsgHdrs): boolean {
+    if (subject === "") return false;
     try {
       this.#publish(subject, text, reply, headers);
       return true;
@@ -237,15 +240,17 @@ export class Mailbox implements StateListener {
     this.outgoing.fail(new WireError("CONNECTION_LOST", this.#deafness, { cause }));
   }
 
-  /** The string in a message, or undefined if it is not UTF-8. */
-  text({ data }: Msg): string | undefined {
+  /** The string in a message, or undefined if it is not UTF-8, or is too long. What this peer waits for may have any length. */
+  text({ data }: Msg, isAwaited = false): string | undefined {
+    if (!isAwaited && data.length > this.incoming.limits.maxMessageBytes) return undefined;
     return decodeUtf8(data, 0, data.length);
   }
 
-  /** The single JSON-RPC message in a message of NATS, or undefined if it is anything else. */
-  envelope(message: Msg): Envelope | undefined {
-    const parsed: unknown = parsePayload(this.text(message) ?? "", 0);
-    return isEnvelope(parsed) ? parsed : undefined;
+  /** The single JSON-RPC message in a message of NATS, or undefined if it is anything else; and its string. */
+  envelope(message: Msg): readonly [Envelope | undefined, string] {
+    const text = this.text(message) ?? "";
+    const parsed: unknown = parsePayload(text, 0);
+    return [isEnvelope(parsed) ? parsed : undefined, text];
   }
 
   #receive(message: Msg, reply: string): void {
@@ -269,13 +274,17 @@ export class Mailbox implements StateListener {
   /** A message that is not about one call. */
   #receiveControl(message: Msg, reply: string): void {
     // NATS's report that no worker received a greeting is empty.
-    const text = message.data.length === 0 ? undefined : this.text(message);
-    if (text === undefined) return;
-    const parsed = parsePayload(text, this.incoming.maxBatch);
+    if (message.data.length === 0) return;
+    const text = this.text(message);
+    if (text === undefined) {
+      this.incoming.refuseUnreadable(message, reply);
+      return;
+    }
+    const parsed = parsePayload(text, this.incoming.limits.maxBatch);
     if (isEnvelope(parsed)) {
       if (parsed.method === "$/ping") this.liveness.receivePing(parsed, reply);
       else if (parsed.method === "$/hello") this.liveness.receiveHello(parsed);
-      else if (!this.incoming.control(parsed, reply))
+      else if (!this.incoming.control(parsed, text, reply))
         this.incoming.answerToMailbox(parsed, text, message, reply);
     } else if (hasCalls(parsed)) this.incoming.answerToMailbox(parsed, text, message, reply);
   }

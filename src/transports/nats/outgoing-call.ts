@@ -1,14 +1,8 @@
+import type { UnreadItems } from "../../connection/pending.ts";
 import { type Envelope, isEnvelope } from "../../protocol/envelope.ts";
-import {
-  type Exchange,
-  type ExchangeLinkOptions,
-  exchangeLink,
-  type Payload,
-} from "../../protocol/exchange.ts";
-import type { Link } from "../../protocol/link.ts";
+import type { Payload } from "../../protocol/exchange.ts";
 import type { Msg, MsgHdrs } from "./client-library.ts";
 import { itemsBefore } from "./headers.ts";
-import type { OutgoingCalls } from "./outgoing-calls.ts";
 
 export interface Route {
   readonly subject: string;
@@ -49,6 +43,8 @@ export class OutgoingCall {
   credit = 0;
   /** Messages of its upload that were sent: items, and the end. */
   uploaded = 0;
+  /** Items of its streams; the calls of a batch share the limit. */
+  unread: UnreadItems | undefined = undefined;
   #granted = 0;
   #undelivered = 0;
   #items = 0;
@@ -105,29 +101,4 @@ export class OutgoingCall {
   hasItemsBefore(reply: Msg): boolean {
     return (itemsBefore(reply) ?? this.#items) === this.#items;
   }
-}
-
-/** A link that also cancels single calls of a batch: the replies arrive together, so the other calls would wait for cancelled ones. */
-export function exchangeOver(
-  calls: OutgoingCalls,
-  exchange: Exchange,
-  options?: ExchangeLinkOptions,
-): Link {
-  const link = exchangeLink(exchange, options);
-  return {
-    send: (request, outgoing) => link.send(request, outgoing),
-    sendBatch(requests, outgoing) {
-      const replies = link.sendBatch(requests, outgoing);
-      outgoing.forEach((each, i) => {
-        const { cancel } = each;
-        if (cancel === undefined) return;
-        each.cancel = (error) => {
-          cancel(error);
-          calls.cancelOne(requests, requests[i]?.id);
-        };
-      });
-      return replies;
-    },
-    close: () => link.close(),
-  };
 }

@@ -1,8 +1,10 @@
+import { UnreadItems } from "../../connection/pending.ts";
 import { BriefMap } from "../../protocol/brief-map.ts";
 import { type Envelope, isEnvelope } from "../../protocol/envelope.ts";
 import { WireError } from "../../protocol/errors.ts";
 import type { Payload } from "../../protocol/exchange.ts";
-import type { Id, Params, Request } from "../../protocol/message.ts";
+import { itemWindow } from "../../protocol/item-queue.ts";
+import type { Id, Params } from "../../protocol/message.ts";
 import { badReply } from "../../protocol/pair.ts";
 import { parsePayload } from "../../protocol/payload.ts";
 import { requestText } from "../../protocol/serialize.ts";
@@ -75,7 +77,7 @@ export class OutgoingCalls {
       if (call !== undefined) this.#undelivered(token, call);
       return;
     }
-    const text = this.#mailbox.text(message);
+    const text = this.#mailbox.text(message, call !== undefined);
     if (text === undefined) {
       this.#settle(token, call)?.reject(badReply("the reply is not UTF-8"));
     } else if (
@@ -84,13 +86,6 @@ export class OutgoingCalls {
     ) {
       if (call?.hasItemsBefore(message) === false) this.#failIncomplete(token, call);
       else this.#settle(token, call)?.resolve(text);
-    }
-  }
-
-  /** One call of a batch was cancelled, while others of it are still wanted. */
-  cancelOne(requests: readonly Request[], id: Id | undefined): void {
-    for (const [token, call] of this.#open.list()) {
-      if (call.sending.payload.requests === requests) this.#sendCancel(token, call, id);
     }
   }
 
@@ -205,7 +200,7 @@ export class OutgoingCalls {
     reply: string,
   ): boolean {
     const { incoming } = this.#mailbox;
-    const message = parsePayload(text, incoming.maxBatch);
+    const message = parsePayload(text, incoming.limits.maxBatch);
     if (!hasCalls(message)) return false;
     if (call !== undefined) call.unanswered = 0;
     if (call !== undefined && isEnvelope(message) && message.id === undefined) {
@@ -233,16 +228,29 @@ export class OutgoingCalls {
       this.lose(token, call);
       return true;
     }
-    if (message.method === "$/stream" && !call.countItem(message)) {
-      this.#failIncomplete(token, call);
-      return true;
+    const { payload, reject } = call.sending;
+    if (message.method === "$/stream") {
+      if (!call.countItem(message)) {
+        this.#failIncomplete(token, call);
+        return true;
+      }
+      // A worker that ignores credit must not fill memory.
+      const most = itemWindow * this.#mailbox.incoming.limits.maxMessageBytes;
+      call.unread ??= new UnreadItems(() => {});
+      if (!call.unread.add(text.length, most)) {
+        this.#cancel(token);
+        const sentence = `the worker sent more than ${most} characters ahead of the reader`;
+        reject(new WireError("TOO_LARGE", sentence));
+        return true;
+      }
     }
-    const giveCredit = (id: unknown, count: number): void => {
+    const giveCredit = (id: Id | undefined, count: number): void => {
+      call.unread?.credit(count);
       if (call.remote === undefined) return;
       call.credit += count;
       this.notify(call.remote, token, "$/credit", { id, count });
     };
-    return call.sending.payload.take(message, text, giveCredit) !== false;
+    return payload.take(message, text, giveCredit) !== false;
   }
 
   #grantUpload(token: string, call: OutgoingCall, message: Envelope): void {
@@ -274,8 +282,13 @@ export class OutgoingCalls {
     const token = this.#mailbox.nextToken("o");
     this.#publish(call.subject, token, call);
     this.#open.set(token, call);
+    const { payload } = call.sending;
     const cancel = (): void => this.#cancel(token);
-    call.sending.payload.onCancel = cancel;
+    payload.onCancel = cancel;
+    if (payload.requests.length > 1) {
+      const cancelOne = (id?: Id): void => this.#sendCancel(token, call, id);
+      payload.onCancelOne = cancelOne;
+    }
     this.#mailbox.liveness.watch();
   }
 
@@ -307,7 +320,7 @@ export class OutgoingCalls {
   #settle(token: string, call: OutgoingCall | undefined): Sending | undefined {
     if (call === undefined) return undefined;
     this.#open.take(token);
-    call.sending.payload.onCancel = undefined;
+    call.sending.payload.onCancel = call.sending.payload.onCancelOne = undefined;
     return call.sending;
   }
 }

@@ -13,27 +13,46 @@ const longestReply = 1_000;
 const longestLogged = 200;
 
 /**
- * Returns a function that decides where a message may be answered: at the inboxes of callers, and for a link also at the addresses of its
- * workers. nats-server does not check the reply subject that a client writes, so without this check a caller of one method could make the
- * worker publish to any subject that the worker may publish to.
+ * Where messages may be answered: at the inboxes of callers, and for a link also at the addresses of its workers. nats-server does not
+ * check the reply subject that a client writes, so without this check a caller of one method could make the worker publish to any subject
+ * that the worker may publish to.
  */
-export function acceptedReplies(
-  connection: NatsConnection,
-  { base }: Subjects,
-  inboxPrefixes: readonly string[] = [],
-  addresses: readonly string[] = [],
-): (reply: string) => boolean {
-  const prefixes = [inboxPrefixOf(connection), ...inboxPrefixes];
-  for (const prefix of prefixes) requirePrefix(prefix, base);
-  const inboxes = [...new Set([defaultInboxPrefix, ...prefixes])].map((prefix) => `${prefix}.`);
-  const accepted = [...inboxes, otherAccountPrefix, ...addresses];
-  const own = `${base}.`;
-  return (reply) => {
-    if (reply.length > longestReply || reply.startsWith(own)) return false;
+export class ReplySubjects {
+  /** Prefixes of inboxes, each with a dot; the shortest first. */
+  readonly #inboxes: readonly string[];
+  readonly #accepted: readonly string[];
+  readonly #own: string;
+
+  constructor(
+    connection: NatsConnection,
+    { base }: Subjects,
+    inboxPrefixes: readonly string[] = [],
+    addresses: readonly string[] = [],
+  ) {
+    const prefixes = [inboxPrefixOf(connection), ...inboxPrefixes];
+    for (const prefix of prefixes) requirePrefix(prefix, base);
+    this.#inboxes = [...new Set([defaultInboxPrefix, ...prefixes])]
+      .map((prefix) => `${prefix}.`)
+      .sort((a, b) => a.length - b.length);
+    this.#accepted = [...this.#inboxes, otherAccountPrefix, ...addresses];
+    this.#own = `${base}.`;
+  }
+
+  accepts(reply: string): boolean {
+    if (reply.length > longestReply || reply.startsWith(this.#own)) return false;
     if (reply.includes("*") || reply.includes(">")) return false;
-    for (const prefix of accepted) if (reply.startsWith(prefix)) return true;
-    return false;
-  };
+    return this.#accepted.some((prefix) => reply.startsWith(prefix));
+  }
+
+  /**
+   * The part of an inbox that a user cannot vary if permissions give each user a prefix of its own: `_INBOX.ann` for `_INBOX.ann.x.cw`. With
+   * the default prefix that is one connection, or one link.
+   */
+  userOf(inbox: string): string {
+    const prefix = this.#inboxes.find((each) => inbox.startsWith(each)) ?? "";
+    const end = inbox.indexOf(".", prefix.length);
+    return end === -1 ? inbox : inbox.slice(0, end);
+  }
 }
 
 /** Throws if subjects other than inboxes are under the prefix. */

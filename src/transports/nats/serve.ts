@@ -11,7 +11,7 @@ import type { Msg, NatsConnection, Subscription } from "./client-library.ts";
 import { ConnectionState } from "./connection.ts";
 import { Mailbox } from "./mailbox.ts";
 import { requireMs } from "./options.ts";
-import { acceptedReplies, refusedReplies } from "./reply-subjects.ts";
+import { ReplySubjects, refusedReplies } from "./reply-subjects.ts";
 import { announce, EndpointStats } from "./service-protocol.ts";
 import { Subjects, wrongSubject } from "./subjects.ts";
 
@@ -32,10 +32,10 @@ export interface ServeNatsOptions {
    * make the worker publish to any subject there. @default none more
    */
   readonly inboxPrefixes?: readonly string[];
-  /** How often callers of long calls and streams are probed. With `Infinity`, a stream for a caller that is gone can run for ever. @default 5000 */
+  /** How often callers of long calls and streams are probed. With `Infinity`, a stream for a caller that is gone can run forever. @default 5000 */
   readonly aliveMs?: number;
   /**
-   * How long a stream runs without a sign of a caller in another account, which NATS does not report as gone; `Infinity` for ever. Links
+   * How long a stream runs without a sign of a caller in another account, which NATS does not report as gone; `Infinity` means no limit. Links
    * give a sign every `aliveMs`; allow more time for other callers if their streams take longer. @default 60000
    */
   readonly callerSilenceMs?: number;
@@ -109,7 +109,7 @@ export class NatsWorker implements AsyncDisposable {
     this.id = crypto.randomUUID();
     this.#mailbox = new Mailbox(connection, this.#subjects.worker(this.id), {
       service,
-      acceptsReply: acceptedReplies(connection, this.#subjects, options.inboxPrefixes),
+      replies: new ReplySubjects(connection, this.#subjects, options.inboxPrefixes),
       refuse: refusedReplies(service.log, options.subject),
       subjects: undefined,
       aliveMs: options.aliveMs,
@@ -165,15 +165,12 @@ export class NatsWorker implements AsyncDisposable {
   }
 
   #receive(message: Msg, reply: string, stats: EndpointStats, method: string | undefined): void {
-    const { answerer, limits } = this.#service;
     const { incoming } = this.#mailbox;
     const done = stats.begin();
-    const isTooLarge = message.data.length > limits.maxMessageBytes;
-    const text = isTooLarge ? undefined : this.#mailbox.text(message);
-    const payload = text === undefined ? unparsable : parsePayload(text, limits.maxBatch);
-    if (text === undefined || payload === unparsable) {
-      incoming.reply(reply, isTooLarge ? answerer.tooLarge() : answerer.unreadable());
-    } else if (isEnvelope(payload) && incoming.control(payload, reply)) {
+    const text = this.#mailbox.text(message);
+    const payload = text === undefined ? unparsable : parsePayload(text, incoming.limits.maxBatch);
+    if (text === undefined || payload === unparsable) incoming.refuseUnreadable(message, reply);
+    else if (isEnvelope(payload) && incoming.control(payload, text, reply)) {
       // It was about another call.
     } else if (!this.#belongsTo(message.subject, payload, method)) {
       incoming.reply(reply, errorText("2.0", "null", wrongSubject));
@@ -196,8 +193,8 @@ export class NatsWorker implements AsyncDisposable {
 
   /** A message from a caller that does not know which worker has its call. */
   #receiveControl(message: Msg, reply: string): void {
-    const payload = this.#mailbox.envelope(message);
-    if (payload !== undefined) this.#mailbox.incoming.control(payload, reply);
+    const [payload, text] = this.#mailbox.envelope(message);
+    if (payload !== undefined) this.#mailbox.incoming.control(payload, text, reply);
   }
 
   /** Resolves when nats-server sends no more calls here, and those on their way have arrived. */

@@ -70,7 +70,6 @@ export function announce(
     const subject = `$SRV.${verb.toUpperCase()}`;
     return [subject, `${subject}.${name}`, `${subject}.${name}.${id}`].map((each) =>
       mailbox.listen(each, (_, reply) => {
-        if (reply === "") return;
         const whole = JSON.stringify({ ...answer, ...detailsOf() });
         // Without the endpoints if the answer is too long for NATS.
         const short = (): string => JSON.stringify({ ...answer, ...detailsOf(), endpoints: [] });

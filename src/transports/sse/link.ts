@@ -144,7 +144,7 @@ class EventExchange {
     this.#payload.refused ||= status === 401;
     // The status is about resuming, and says nothing about whether the call ran.
     if (this.#decoder.lastId !== "" && (status === 404 || status >= 500)) {
-      const sentence = "the connection broke and the server has no more of the stream";
+      const sentence = "the connection broke and the server can no longer resume the stream";
       throw new WireError("CONNECTION_LOST", sentence, { status });
     }
     return replyText(status, text, this.#payload);
@@ -204,7 +204,7 @@ class EventExchange {
     return this.#clock.after(this.#options.silenceMs ?? 40_000, () => {
       // A stream that cannot be resumed is better late than lost.
       if (this.#decoder.lastId === "") return;
-      const sentence = "the connection broke: the server gave no sign of life";
+      const sentence = "the connection broke: nothing arrived from the server for too long";
       this.#controller.abort(new WireError("CONNECTION_LOST", sentence));
     });
   }
@@ -232,6 +232,6 @@ class EventExchange {
 /** A call whose stream has begun may have run, even if the server is unreachable now. */
 function afterFirst(error: WireError): WireError {
   if (error.code !== "CONNECTION_FAILED") return error;
-  const sentence = `the connection broke and cannot be made again: ${error.message}`;
+  const sentence = `the connection broke and could not be reopened: ${error.message}`;
   return new WireError("CONNECTION_LOST", sentence, { cause: error });
 }

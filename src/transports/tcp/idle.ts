@@ -15,13 +15,13 @@ export function closeWhenDead(
 ): void {
   const ask = (): void => {
     // A server that handles one call at a time cannot answer now, and open calls have their timeouts.
-    if (connection.pending > 0) heartbeat.heard = true;
+    if (connection.pending > 0) heartbeat.received = true;
     // Any reply will do, such as "Method not found".
     else connection.call("$/ping").catch(() => {});
   };
   const giveUp = (): void => void socket.destroy(new Error("the peer does not answer pings"));
   const heartbeat = new Heartbeat(options, ask, giveUp);
-  socket.on("data", () => (heartbeat.heard = true));
+  socket.on("data", () => (heartbeat.received = true));
   void connection.closed.then(() => heartbeat.stop());
 }
 

@@ -3,7 +3,7 @@
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
 import { createServer as createTlsServer, type TlsOptions } from "node:tls";
 import { Connection } from "../../connection/connection.ts";
-import type { Verdict } from "../../connection/connection-admission.ts";
+import type { Decision } from "../../connection/connection-admission.ts";
 import { StreamChannel } from "../../connection/stream-channel.ts";
 import type { Framing } from "../../framing/framing.ts";
 import { type FramingChoice, framingOf } from "../../framing/framing-choice.ts";
@@ -22,7 +22,7 @@ import { closeWhenIdle } from "./idle.ts";
 import { socketStream } from "./socket-stream.ts";
 import { listening, UnixPath } from "./unix-path.ts";
 
-/** This many connections above the limit are told that the server is busy; the rest are dropped. */
+/** This many connections above the limit get a reply that the server is busy; the rest are dropped. */
 const mostToldBusy = 100;
 const hourMs = 3_600_000;
 
@@ -90,9 +90,9 @@ export class SocketServer implements AsyncDisposable {
   readonly #unix: UnixPath | undefined;
   readonly #connections = new Set<Connection>();
   readonly #sockets = new Set<Socket>();
-  /** Connections above the limit that are being told so. */
+  /** Connections above the limit that get a refusal. */
   #toldBusy = 0;
-  /** Connections that were accepted during shutdown, and are told so. */
+  /** Connections that were accepted during shutdown, and get a refusal. */
   readonly #late: Promise<void>[] = [];
   #address: AddressInfo | undefined;
   #closing: Promise<void> | undefined;
@@ -195,7 +195,7 @@ export class SocketServer implements AsyncDisposable {
       if (!isTls) this.#accept(socket);
       return;
     }
-    // A client whose handshake fails knows that nothing ran; others have to be told.
+    // A client whose handshake fails knows that nothing ran; others need a refusal.
     if (isTls || this.#toldBusy >= mostToldBusy) socket.destroy();
     else {
       this.#toldBusy++;
@@ -206,12 +206,12 @@ export class SocketServer implements AsyncDisposable {
 
   #accept(socket: Socket): void {
     const transport = this.#transportOf(socket);
-    const verdict = this.#service.admit?.(transport);
-    if (!isThenable(verdict)) this.#connect(socket, transport, verdict);
+    const decision = this.#service.admit?.(transport);
+    if (!isThenable(decision)) this.#connect(socket, transport, decision);
     else {
       // Nothing is read before the decision.
       socket.on("error", () => {});
-      void verdict.then((value) => {
+      void decision.then((value) => {
         if (!socket.destroyed) this.#connect(socket, transport, value);
       });
     }
@@ -228,7 +228,7 @@ export class SocketServer implements AsyncDisposable {
     };
   }
 
-  #connect(socket: Socket, transport: Transport, verdict: Verdict): void {
+  #connect(socket: Socket, transport: Transport, decision: Decision): void {
     const { limits, running } = this.#service;
     const { writeTimeoutMs } = this.#options;
     const stream = socketStream(socket, { writeTimeoutMs, buffers: running.buffers });
@@ -243,7 +243,7 @@ export class SocketServer implements AsyncDisposable {
       service: this.#service,
       transport,
       log: this.#log,
-      verdict: { value: verdict },
+      decision: { value: decision },
     });
     // Refused, and about to be closed.
     if (!connection.isOpen) return;

@@ -38,7 +38,7 @@ export function socketStream(socket: Socket, options: SocketStreamOptions = {}):
     // Node reports a broken TLS record as an error, and leaves the socket open.
     socket.destroy();
   });
-  // A peer that died and one that closed its side look the same, so both count as gone.
+  // A peer that died and one that closed its side look the same, so both count as disconnected.
   socket.on("end", () => {
     stream.over();
     closeGracefully(socket, buffers);

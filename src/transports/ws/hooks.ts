@@ -73,9 +73,9 @@ export function wsHandler(service: Service, options: WsHandlerOptions = {}): WsH
     async upgrade(request) {
       if (connections.size >= maxConnections) return refusal(full);
       const transport = transportOf({ request: withHost(request) });
-      const verdict = await admit(service, access, options, request, transport);
-      if (isRefused(verdict)) return refusal(verdict);
-      const { principal } = verdict;
+      const decision = await admit(service, access, options, request, transport);
+      if (isRefused(decision)) return refusal(decision);
+      const { principal } = decision;
       return { context: principal === undefined ? {} : { principal } };
     },
     open(peer) {
@@ -87,8 +87,8 @@ export function wsHandler(service: Service, options: WsHandlerOptions = {}): WsH
       const channel = new SocketChannel(peer, service.limits, { writeTimeoutMs });
       channels.set(peer, channel);
       const { principal } = peer.context ?? peer.data?.context ?? {};
-      const verdict = { value: principal as Principal | undefined };
-      connections.add(new Connection(channel, { service, transport: transportOf(peer), verdict }));
+      const decision = { value: principal as Principal | undefined };
+      connections.add(new Connection(channel, { service, transport: transportOf(peer), decision }));
     },
     message(peer, message) {
       channels.get(peer)?.receive(textOf(message));

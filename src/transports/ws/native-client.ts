@@ -2,8 +2,8 @@ import type { Connection } from "../../connection/connection.ts";
 import { DeferredLink } from "../../connection/deferred-link.ts";
 import type { Link } from "../../protocol/link.ts";
 import { isRelative } from "../../protocol/url.ts";
-import { connectionFailed, webSocketUrl } from "./address.ts";
 import type { WebSocketConnectOptions, WebSocketLinkOptions } from "./link-options.ts";
+import { connectionFailed, webSocketUrl } from "./link-options.ts";
 
 /**
  * Resolves when the connection is open. Browsers do not say why connecting failed, and cannot ping, so only the
@@ -48,6 +48,8 @@ export function webSocketLink(address: string | URL, options: WebSocketLinkOptio
 /** Most code of a link is loaded when it connects, so that a page starts without it. */
 function load(url: URL): Promise<typeof import("./native-connection.ts")> {
   return import("./native-connection.ts").catch((cause: unknown) => {
-    throw connectionFailed(url, "was not called: code of callwire could not be loaded", { cause });
+    throw connectionFailed(url, "was not contacted: a module of callwire could not be loaded", {
+      cause,
+    });
   });
 }

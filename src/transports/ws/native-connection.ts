@@ -3,9 +3,9 @@ import { systemClock } from "../../protocol/clock.ts";
 import { defaultConnectTimeoutMs } from "../../protocol/defaults.ts";
 import { WireError } from "../../protocol/errors.ts";
 import type { Link } from "../../protocol/link.ts";
-import { connectionFailed } from "./address.ts";
 import {
   clientLimits,
+  connectionFailed,
   reconnectingWith,
   type UpgradeRequest,
   upgradeRequest,
@@ -51,7 +51,7 @@ export async function openNative(url: URL, options: WebSocketConnectOptions): Pr
     socket.onclose = ({ code, reason }) => {
       settled();
       channel.closed(code, reason);
-      reject(connectionFailed(url, `could not be connected to (${code})`));
+      reject(connectionFailed(url, `could not be reached (${code})`));
     };
   });
 }
@@ -68,11 +68,11 @@ function openSocket(url: URL, request: UpgradeRequest): WebSocket {
     try {
       return new WebSocket(url, protocols);
     } catch (error) {
-      throw connectionFailed(url, "cannot be connected to", { cause: error });
+      throw connectionFailed(url, "cannot be reached", { cause: error });
     }
   }
   try {
-    // Deno and Bun accept an object here; others take it for the name of a subprotocol and throw.
+    // Deno and Bun accept an object here; others treat it as the name of a subprotocol and throw.
     return new WebSocket(url, { headers, protocols } as unknown as string[]);
   } catch (error) {
     throw headersUnsupported(error);

@@ -169,7 +169,7 @@ export class NodeChannel implements Channel {
 
   #receive(data: Buffer, isBinary: boolean): void {
     if (this.#closing || this.#ended) return;
-    this.#heartbeat.heard = true;
+    this.#heartbeat.received = true;
     const message = isBinary ? data : data.toString();
     if (this.#held.length === 0 && this.#hasRoom) this.#take(message);
     else {
@@ -205,7 +205,7 @@ export class NodeChannel implements Channel {
     if (stop === this.#stopped || this.#ended) return;
     this.#stopped = stop;
     // While nothing is read, no pong can arrive; the write timeout decides.
-    this.#heartbeat.heard = true;
+    this.#heartbeat.received = true;
     if (stop) this.#ws.pause();
     else this.#ws.resume();
   }
@@ -265,7 +265,7 @@ export class NodeChannel implements Channel {
 
   #ping(): void {
     if (this.#stopped && (this.#paused || this.#writeTimeoutMs !== undefined)) {
-      this.#heartbeat.heard = true;
+      this.#heartbeat.received = true;
       return;
     }
     this.#expectedPong = randomBytes(8);
@@ -277,7 +277,7 @@ export class NodeChannel implements Channel {
     // Otherwise a message could stay incomplete forever.
     if (this.#frames.messageOpen || !this.#expectedPong?.equals(data)) return;
     this.#expectedPong = undefined;
-    this.#heartbeat.heard = true;
+    this.#heartbeat.received = true;
   }
 
   #giveUp(): void {

@@ -2,23 +2,32 @@ import type { IncomingMessage } from "node:http";
 import type { ConnectionOptions as TlsOptions } from "node:tls";
 import { Connection } from "../../connection/connection.ts";
 import { maxIncomingBytes } from "../../connection/connection-options.ts";
-import { longestDelayMs } from "../../protocol/clock.ts";
+import { readText } from "../../http/client-exchange.ts";
+import { longestDelayMs, systemClock } from "../../protocol/clock.ts";
 import { consoleLog } from "../../protocol/console-log.ts";
 import { defaultConnectTimeoutMs } from "../../protocol/defaults.ts";
+import { RemoteError } from "../../protocol/errors.ts";
+import { parseJson } from "../../protocol/json-text.ts";
 import type { Link } from "../../protocol/link.ts";
+import { replyOf } from "../../protocol/pair.ts";
 import { isRelative } from "../../protocol/url.ts";
-import { connectionFailed, webSocketUrl } from "./address.ts";
 import type { ClosingSocket } from "./closing-socket.ts";
 import {
   clientLimits,
+  connectionFailed,
   reconnectingWith,
   type UpgradeRequest,
   upgradeRequest,
   type WebSocketConnectOptions,
   type WebSocketLinkOptions,
+  webSocketUrl,
 } from "./link-options.ts";
 import { NodeChannel } from "./node-channel.ts";
 import { receiverSettings } from "./receiver-settings.ts";
+
+/** A refusal is one short error; a server that sends more of it, or slowly, has said nothing. */
+const longestRefusal = 64 * 1024;
+const longestRefusalMs = 2_000;
 
 /** Options that browsers do not have. */
 interface NodeOptions {
@@ -35,7 +44,8 @@ export interface NodeWebSocketConnectOptions extends WebSocketConnectOptions, No
 export interface NodeWebSocketLinkOptions extends WebSocketLinkOptions, NodeOptions {}
 
 /**
- * Resolves when the connection is open; rejects with `CONNECTION_FAILED`, and the HTTP status if there was one.
+ * Resolves when the connection is open; rejects with `CONNECTION_FAILED`, and the HTTP status if there was one. The error of
+ * a server that refuses the connection is its cause, as a `RemoteError`.
  * @example
  * ```ts
  * import { connectWebSocket } from "callwire/ws";
@@ -58,7 +68,7 @@ export async function connectWebSocket(
   signal?.throwIfAborted();
   const ws = openSocket(ClosingSocket, url, request, options, maxIncomingBytes(limits));
   return new Promise((resolve, reject) => {
-    let refusal: IncomingMessage | undefined;
+    let refusal: Error | undefined;
     let accepted: IncomingMessage | undefined;
     const abort = (): void => {
       reject(signal?.reason);
@@ -66,20 +76,20 @@ export async function connectWebSocket(
     };
     const fail = (error: Error): void => {
       signal?.removeEventListener("abort", abort);
-      const status = refusal?.statusCode;
-      reject(
-        status === undefined
-          ? connectionFailed(url, `could not be connected to: ${error.message}`, { cause: error })
-          : connectionFailed(url, `refused the upgrade with ${status}`, { status }),
-      );
+      const sentence = `could not be reached: ${error.message}`;
+      reject(refusal ?? connectionFailed(url, sentence, { cause: error }));
     };
     signal?.addEventListener("abort", abort, { once: true });
     ws.once("upgrade", (response) => {
       accepted = response;
     });
     ws.once("unexpected-response", (_, response) => {
-      refusal = response;
-      ws.terminate();
+      const { statusCode: status = 0 } = response;
+      void errorIn(response).then((cause) => {
+        const told = cause === undefined ? { status } : { status, cause };
+        refusal = connectionFailed(url, `refused the upgrade with ${status}`, told);
+        ws.terminate();
+      });
     });
     ws.on("error", fail);
     ws.once("open", () => {
@@ -115,6 +125,21 @@ export function webSocketLink(address: string | URL, options: NodeWebSocketLinkO
   return Object.assign(link, { address: `${address}` });
 }
 
+/** The JSON-RPC error with which a server refused; undefined if its response is something else. */
+async function errorIn(response: IncomingMessage): Promise<Error | undefined> {
+  if (!/^application\/json\b/i.test(response.headers["content-type"] ?? "")) return undefined;
+  const late = systemClock.after(longestRefusalMs, () => response.destroy());
+  try {
+    const [reply] = [parseJson(await readText(response, longestRefusal))].flat();
+    const error = replyOf(reply)?.error;
+    return error && RemoteError.from(error);
+  } catch {
+    return undefined;
+  } finally {
+    late.cancel();
+  }
+}
+
 function openSocket(
   Socket: typeof ClosingSocket,
   url: URL,
@@ -131,6 +156,6 @@ function openSocket(
   try {
     return new Socket(url, [...request.protocols], settings);
   } catch (error) {
-    throw connectionFailed(url, "cannot be connected to", { cause: error });
+    throw connectionFailed(url, "cannot be reached", { cause: error });
   }
 }

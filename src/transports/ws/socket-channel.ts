@@ -18,7 +18,7 @@ export interface SocketChannelOptions {
   readonly clock?: Clock | undefined;
   /** How long to wait for a peer that does not read. @default no limit */
   readonly writeTimeoutMs?: number;
-  /** Sends a binary frame, on platforms that tell binary frames from text; without it none is sent or accepted. */
+  /** Sends a binary frame, on platforms that distinguish binary frames from text; without it none is sent or accepted. */
   readonly sendBytes?: (frame: Uint8Array) => unknown;
 }
 

@@ -41,17 +41,17 @@ export async function admit<Request>(
   const sentence = access.refusal(sourceOf(transport));
   // Any page can open a WebSocket, and the browser adds its visitor's cookies.
   if (sentence !== undefined) return refusedBy(invalidRequest(sentence));
-  let verdict: Admitted | Refused | undefined;
+  let decision: Admitted | Refused | undefined;
   try {
-    verdict = await verify?.(request);
-    checkVerdict(verdict);
+    decision = await verify?.(request);
+    checkDecision(decision);
   } catch (error) {
     service.log.error({ err: error }, "the verify option threw");
     return { status: 500, message: "Internal error" };
   }
   if (service.answerer.draining) return closing;
-  if (verdict !== undefined && (isRefused(verdict) || verdict.principal !== undefined)) {
-    return verdict;
+  if (decision !== undefined && (isRefused(decision) || decision.principal !== undefined)) {
+    return decision;
   }
   const judged = await service.admit?.(transport);
   if (isRefusal(judged)) return refusedBy(judged);
@@ -59,10 +59,10 @@ export async function admit<Request>(
 }
 
 /** A bare boolean is ambiguous, and a refusal needs a message. */
-function checkVerdict(verdict: unknown): void {
-  const { status, message, principal } = Object(verdict) as Partial<Admitted & Refused>;
+function checkDecision(decision: unknown): void {
+  const { status, message, principal } = Object(decision) as Partial<Admitted & Refused>;
   const isComplete = status === undefined ? principal !== null : typeof message === "string";
-  if (verdict === undefined || (isComplete && typeof verdict === "object" && verdict !== null))
+  if (decision === undefined || (isComplete && typeof decision === "object" && decision !== null))
     return;
   throw new TypeError("verify must return undefined, { principal } or { status, message }");
 }
@@ -85,8 +85,8 @@ function refusedBy(error: ErrorObject & RpcErrorOptions): Refused {
   };
 }
 
-export function isRefused(verdict: Admitted | Refused): verdict is Refused {
-  return "status" in verdict;
+export function isRefused(decision: Admitted | Refused): decision is Refused {
+  return "status" in decision;
 }
 
 const closing: Refused = {

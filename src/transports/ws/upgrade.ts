@@ -81,7 +81,7 @@ export function wsUpgrade(service: Service, options: WsUpgradeOptions = {}): Upg
     const connection = new Connection(channel, {
       service,
       transport,
-      verdict: { value: principal },
+      decision: { value: principal },
     });
     channel.origin = connection.origin;
     return connection;
@@ -99,18 +99,18 @@ export function wsUpgrade(service: Service, options: WsUpgradeOptions = {}): Upg
       return;
     }
     const transport = transportOf(request);
-    const verdict = await admit(service, access, options, request, transport);
+    const decision = await admit(service, access, options, request, transport);
     if (sockets === undefined) {
       const { Upgrader } = await import("./closing-socket.ts");
       sockets ??= new Upgrader(settings);
     }
     if (socket.destroyed) return;
-    if (isRefused(verdict)) refuse(socket, verdict);
+    if (isRefused(decision)) refuse(socket, decision);
     // The shutdown may have begun meanwhile.
     else if (connections.closing) refuse(socket, full);
     else {
       sockets.handleUpgrade(request, socket, head, (ws) => {
-        connections.add(connect(ws, socket, transport, verdict.principal));
+        connections.add(connect(ws, socket, transport, decision.principal));
       });
     }
   };

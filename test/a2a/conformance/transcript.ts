@@ -45,17 +45,20 @@ let messages = 0;
 export async function play({ lines }: Case, { base, release }: Stage): Promise<void> {
   const names = new Map<string, unknown>();
   let headers: Record<string, string> = {};
+  let query = "";
   let reply: Reply | undefined;
   for (const line of lines) {
     const [, word = "", rest = ""] = /^(\S+) ?(.*)$/.exec(line) ?? [];
     if (word === "header") {
       const [name = "", value = ""] = rest.split(/: (.*)/);
       headers[name] = value;
-    } else if (word === "release") release();
+    } else if (word === "query") query = `?${rest}`;
+    else if (word === "release") release();
     else if (word === "-->") {
       const [, verb = "", text = ""] = /^(\S+) ?(.*)$/.exec(rest) ?? [];
-      reply = await sent(base, verb, filled(text, names), headers);
+      reply = await sent(base, verb, filled(text, names), headers, query);
       headers = {};
+      query = "";
     } else if (word === "<--") await check(reply as Reply, rest, names);
     else throw new Error(`a transcript cannot have the line ${line}`);
   }
@@ -86,15 +89,17 @@ async function sent(
   verb: string,
   text: string,
   headers: Record<string, string>,
+  query: string,
 ): Promise<Reply> {
   const isCard = verb === "GET";
+  const version: Record<string, string> = query === "" ? { "a2a-version": "1.0" } : {};
   const body = verb === "raw" ? text : rpc(verb, text);
   const response = isCard
     ? await fetch(base + text, { headers })
-    : await fetch(`${base}/a2a`, {
+    : await fetch(`${base}/a2a${query}`, {
         method: "POST",
         body,
-        headers: { "content-type": "application/json", "a2a-version": "1.0", ...headers },
+        headers: { "content-type": "application/json", ...version, ...headers },
       });
   const isStream = response.headers.get("content-type")?.startsWith("text/event-stream") === true;
   const values = isStream ? events(response) : whole(response);
@@ -158,11 +163,15 @@ async function check(reply: Reply, rest: string, names: Map<string, unknown>): P
   matches(value.result, JSON.parse(filled(text, names)), names, "");
 }
 
-/** Every member that is expected must be there; `$name` names what is there, `$any` only wants something. */
+/** As A2A writes times. */
+const time = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
+
+/** Every member that is expected must be there; `$name` names what is there, `$any` only wants something, `$time` a time. */
 function matches(value: Parsed, expected: Parsed, names: Map<string, unknown>, path: string): void {
   if (typeof expected === "string" && /^\$\w+$/.test(expected)) {
     expect(value, `${path} is missing`).toBeDefined();
-    if (expected !== "$any") names.set(expected.slice(1), value);
+    if (expected === "$time") expect(value, path).toMatch(time);
+    else if (expected !== "$any") names.set(expected.slice(1), value);
   } else if (Array.isArray(expected)) {
     expect(value, path).toHaveLength(expected.length);
     for (const [i, each] of expected.entries()) matches(value[i], each, names, `${path}[${i}]`);

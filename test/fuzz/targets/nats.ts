@@ -1,6 +1,7 @@
 import { Client } from "../../../src/client/client.ts";
 import { RpcError, WireError } from "../../../src/protocol/errors.ts";
 import { silentLog } from "../../../src/protocol/log.ts";
+import { method } from "../../../src/server/method.ts";
 import { createServer } from "../../../src/server/server.ts";
 import { FakeClock } from "../../../src/testing/fake-clock.ts";
 import {
@@ -131,6 +132,10 @@ const service = createServer(
   {
     echo: counted("echo", (params) => params),
     later: counted("later", async () => "later"),
+    open: method(
+      {},
+      (_, { signal }) => new Promise((end) => signal.addEventListener("abort", end)),
+    ),
     fail: counted("fail", fails),
     boom: counted("boom", fails),
     math: { count: counted("math/count", ({ length }) => length) },
@@ -155,6 +160,8 @@ export const natsWorker = fuzzTarget<{ arrivals: readonly Arrival[] }>({
   async check({ arrivals }) {
     worked ??= startWorker();
     const { broker, worker } = worked;
+    // Runs until the end, so that messages about a call find one.
+    broker.deliver("rpc.open", '{"jsonrpc":"2.0","method":"open","id":1}', "_INBOX.b.cw.7");
     broker.published.length = 0;
     let total = 0;
     for (const { subject, text, reply, headers } of arrivals) {
@@ -176,6 +183,9 @@ export const natsWorker = fuzzTarget<{ arrivals: readonly Arrival[] }>({
       const heard = Buffer.from(text).toString();
       if (isAccepted && isOwn && headers !== "broken") compare(heard, published);
     }
+    const cancel = '{"jsonrpc":"2.0","method":"$/cancelRequest","params":{"id":1}}';
+    broker.deliver("_CALLWIRE.rpc.workers", cancel, "_INBOX.b.cw.7");
+    await settle();
     return total > 0 ? "called" : "not called";
   },
 });
@@ -258,14 +268,11 @@ const headerNames = [
 ];
 const headerValues = ["1", "-1", "x", "", "1e9", "99999999999999999999", "ä"];
 const controls = [
-  "$/cancelRequest",
-  "$/credit",
-  "$/alive",
-  "$/upload",
-  "$/ping",
-  "$/probe",
-  "$/gone",
+  ...["$/cancelRequest", "$/credit", "$/held", "$/upload", "$/uploadCredit", "$/ping", "$/gone"],
+  ...["$/hello", "$/unwanted", "$/stream", "$/progress"],
 ];
+/** JSON can hold it, and the stack cannot. */
+const deep = `${"[".repeat(20_000)}${"]".repeat(20_000)}`;
 
 function arrival(random: Random): Arrival {
   const headers = random.some(
@@ -286,9 +293,15 @@ function texts(random: Random): string {
 }
 
 function control(random: Random): string {
-  const members = ["id", "token", "held", "count", "value", "seq", "total", "items", "from", "to"];
-  const params = random.some(4, () => `"${random.pick(members)}":${jsonText(random, 1)}`);
-  return `{"jsonrpc":"2.0","method":"${random.pick(controls)}","params":{${params.join(",")}}}`;
+  const members = [
+    ...["id", "token", "held", "count", "value", "seq", "total", "items", "given", "uploaded"],
+    "reply",
+  ];
+  const value = (): string =>
+    random.pick([() => jsonText(random, 1), () => "1", () => (random.oneIn(5) ? deep : "0")])();
+  const params = random.some(4, () => `"${random.pick(members)}":${value()}`);
+  const id = random.oneIn(10) ? `"id":${value()},` : "";
+  return `{"jsonrpc":"2.0",${id}"method":"${random.pick(controls)}","params":{${params.join(",")}}}`;
 }
 
 interface Said {

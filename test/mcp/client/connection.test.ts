@@ -114,7 +114,7 @@ test("each report of progress restarts the time-out of a call", async () => {
   expect(reports).toEqual([1, 2, 3]);
 });
 
-test("a call without progress ends in time, and the server is told in MCP's words", async () => {
+test("a call without progress ends in time, and the server gets the cancellation of MCP", async () => {
   const clock = new FakeClock();
   const other = legacyOther(() => {});
   await using client = mcpClient(
@@ -225,7 +225,7 @@ test("a program that never answers that question is asked in the old way", async
   expect(await connected).toMatchObject({ era: "legacy" });
 });
 
-test("a program that cannot be started is told", async () => {
+test("a program that cannot be started is reported", async () => {
   await using client = mcpClient(mcpStdioLink("/does/not/exist"), self);
   await expect(client.connect()).rejects.toMatchObject({ code: "CONNECTION_FAILED" });
 });

@@ -141,7 +141,7 @@ describe.each([
     expect(JSON.stringify(messages)).toContain("one");
   });
 
-  test("a call that is given up is stopped, and the wire goes on", async () => {
+  test("a cancelled call is stopped, and the wire continues", async () => {
     const gone = new AbortController();
     const call = client.callTool("slow_compute", { seconds: 60 }, { signal: gone.signal });
     gone.abort();

@@ -110,7 +110,7 @@ describe("the legacy era over HTTP", () => {
     },
   );
 
-  test("a call that is given up is told to the server", async () => {
+  test("a cancelled call is reported to the server", async () => {
     const gone = new AbortController();
     let told: (params: unknown) => void = () => {};
     const cancelled = new Promise((resolve) => {
@@ -173,7 +173,7 @@ describe("the modern era over HTTP", () => {
     expect(server.seen.at(-1)?.headers).not.toHaveProperty("mcp-session-id");
   });
 
-  test("a header that the server misses is looked up, and the call is made again", async () => {
+  test("a header that the server misses is looked up, and the call is repeated", async () => {
     const tools = [
       {
         name: "ask",
@@ -247,7 +247,7 @@ describe("the modern era over HTTP", () => {
     return { server, changed, cut: () => cut(), count: () => count };
   }
 
-  test("a result that was overtaken by word of a change is not kept", async () => {
+  test("a result that was overtaken by a change notification is not kept", async () => {
     let answerFirst: () => void = () => {};
     const { server, changed, count } = await listingServer((answer, number) => {
       if (number > 1) answer();

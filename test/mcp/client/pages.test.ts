@@ -55,7 +55,7 @@ function clientWith(options: Partial<McpClientOptions>) {
   });
 }
 
-test("the user visits each page once, and the call is made again", async () => {
+test("the user visits each page once, and the call is repeated", async () => {
   refusals = [wanted("a", "b"), wanted("b", "c")];
   const visited: unknown[] = [];
   await using client = clientWith({
@@ -151,7 +151,7 @@ test("a server that always has another page is given up", async () => {
   expect(calls).toBe(32);
 });
 
-test("a call that is given up does not wait for a page", async () => {
+test("a cancelled call does not wait for a page", async () => {
   refusals = Array.from({ length: 100 }, () => wanted("a"));
   const gone = new AbortController();
   called = () => {

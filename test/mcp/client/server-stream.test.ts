@@ -210,7 +210,7 @@ test("a session that is lost before its stream was open is started again for a l
   expect(await upTo(2)).toEqual(["gap", "tools"]);
 });
 
-test("a subscription whose wire breaks again while it is mended goes on", async () => {
+test("a subscription whose wire breaks again while it is restored continues", async () => {
   await using scene = await subscribing({ tools: true, uris: ["test://a"] });
   const { server, asked, open, cutSubscribing, clock, upTo, subscribed } = scene;
   const first = await open();

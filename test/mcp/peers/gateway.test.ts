@@ -13,7 +13,7 @@ const info = { name: "callwire", version: "1.0.0", log: silentLog };
 const names: readonly ServerName[] = ["everything", "files", "memory", "thinking", "commands"];
 
 describeWith(["mcp peers"], "a gateway in front of five servers from npm", () => {
-  test("reports a call whose server is killed as one that may have run; the others go on", async () => {
+  test("reports a call whose server is killed as one that may have run; the others continue", async () => {
     const folder = await realpath(await mkdtemp(join(tmpdir(), "callwire-")));
     const parts = Object.fromEntries(names.map((name) => [name, linkTo(name, folder)]));
     const gateway = mcpGateway(parts, { ...info, startMs: 60_000 });

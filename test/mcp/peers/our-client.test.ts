@@ -140,7 +140,7 @@ describeWith(["mcp peers"], "our client", () => {
       expect(messages[0]?.content).toMatchObject({ text: "Greet Ada" });
     });
 
-    test("a call that is given up is stopped, and the wire goes on", async () => {
+    test("a cancelled call is stopped, and the wire continues", async () => {
       const gone = new AbortController();
       const call = client.callTool("hang", {}, { signal: gone.signal });
       setImmediate(() => gone.abort());

@@ -94,7 +94,7 @@ describeWith(["mcp peers"], "the official client, version 1", () => {
       expect(refused).toMatchObject({ isError: true });
     });
 
-    test("it hears of progress", async () => {
+    test("it learns of progress", async () => {
       const heard: number[] = [];
       await client.callTool({ name: "test_tool_with_progress" }, undefined, {
         onprogress: ({ progress }) => heard.push(progress),
@@ -154,7 +154,7 @@ describeWith(["mcp peers"], "the official client, version 1", () => {
       ).rejects.toMatchObject({ code: -32602 });
     });
 
-    test("a call that it gives up is stopped, and the wire goes on", async () => {
+    test("a call that it cancels is stopped, and the wire continues", async () => {
       const gone = new AbortController();
       const call = client.callTool(
         { name: "slow_compute", arguments: { seconds: 60 } },

@@ -103,7 +103,7 @@ describeWith(["mcp peers"], "the official client, version 2", () => {
       expect(messages).toHaveLength(1);
     });
 
-    test("it hears of progress", async () => {
+    test("it learns of progress", async () => {
       const heard: number[] = [];
       await client.callTool(
         { name: "test_tool_with_progress" },
@@ -123,7 +123,7 @@ describeWith(["mcp peers"], "the official client, version 2", () => {
       expect(completion.values).toEqual(["123", "124"]);
     });
 
-    test("a call that it gives up is stopped, and the wire goes on", async () => {
+    test("a call that it cancels is stopped, and the wire continues", async () => {
       const gone = new AbortController();
       const call = client.callTool(
         { name: "slow_compute", arguments: { seconds: 60 } },

@@ -31,7 +31,7 @@ describe.each(["legacy", "modern"] as const)("a channel of one's own, in the %s 
     expect(seen[0]).toMatchObject({ progress: 1, total: 2 });
   });
 
-  test("cancels a call that its caller gives up", async () => {
+  test("cancels a call when its caller does", async () => {
     const cancelled = new AbortController();
     const begun = new AbortController();
     const aborted = (signal: AbortSignal): Promise<unknown> =>

@@ -106,7 +106,7 @@ test("the stream outside of requests is resumed, too", async () => {
   await rest.return(undefined);
 });
 
-test("an event that was never sent, here or to this client, is refused in words", async () => {
+test("an event that was never sent, here or to this client, is refused with a reason", async () => {
   const [, event] = await first(2, await client.post(call));
   const [stream = ""] = event?.id?.split(".") ?? [];
   const other = new HttpClient(client.url);
@@ -121,7 +121,7 @@ test("an event that was never sent, here or to this client, is refused in words"
     expect(response.status).toBe(400);
     expect(await response.json()).toEqual({
       jsonrpc: "2.0",
-      error: { code: -32000, message: "this stream does not exist any more" },
+      error: { code: -32000, message: "this stream no longer exists" },
     });
   }
   finish();

@@ -15,7 +15,7 @@ function serving(onRootsChanged: RootsListener, options = {}) {
 }
 
 test.each(["HTTP", "a channel"])(
-  "over %s the listener hears of it, and asks which",
+  "over %s the listener learns of it, and asks which",
   async (wire) => {
     let tell: (value: unknown) => void = () => {};
     const told = new Promise((resolve) => {

@@ -107,7 +107,7 @@ describeWith(["pseudo-terminals"], "in a terminal", () => {
   });
 });
 
-test("lines that are not messages are answered, and the rest goes on", async () => {
+test("lines that are not messages are answered, and the rest continues", async () => {
   const replies = await talk("two.mjs", [
     "garbage",
     '{"jsonrpc":"2.0","id":null,"method":"ping"}',

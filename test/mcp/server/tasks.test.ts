@@ -120,7 +120,7 @@ test("arguments of tasks that run are bounded in memory until their methods end"
   expect((await begin()).result?.status).toBe("working");
 });
 
-test("methods that go on after their task was cancelled are bounded in number too", async () => {
+test("methods that continue after their task was cancelled are bounded in number too", async () => {
   let runs = 0;
   const stuck = tool({ task: "optional" }, () => {
     runs++;

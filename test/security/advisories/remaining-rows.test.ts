@@ -49,7 +49,7 @@ describe.each(wires)("over %s", (_, ask) => {
     expect(JSON.parse(await ask(server, batch))).toMatchObject({
       error: {
         code: -32600,
-        data: { limit: "maxBatch", max: 100, details: "a batch holds at most 100 requests" },
+        data: { limit: "maxBatch", max: 100, details: "a batch must have at most 100 requests" },
       },
       id: null,
     });

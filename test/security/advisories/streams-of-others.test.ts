@@ -32,7 +32,7 @@ function secrets() {
 
 const body = '{"jsonrpc":"2.0","method":"secrets","id":1}';
 
-test("another principal's event id is answered with 404, and its stream goes on", async () => {
+test("another principal's event id is answered with 404, and its stream continues", async () => {
   const { methods, finish, hasEnded } = secrets();
   const { port } = await serve(methods, {}, { use: [authenticate(byName)] });
   const reader = new RawClient(port);

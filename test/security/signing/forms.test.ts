@@ -7,7 +7,7 @@ import {
 } from "callwire/security/signing";
 import { FakeClock } from "callwire/testing";
 import { describe, expect, test } from "vitest";
-import { parseDetached, signDetached } from "../../../src/security/signing/jws.ts";
+import { isValidDetached, parseDetached, signDetached } from "../../../src/security/signing/jws.ts";
 import { Key } from "../../../src/security/signing/key.ts";
 import * as refusals from "../../../src/security/signing/signature-errors.ts";
 import {
@@ -140,6 +140,17 @@ describe("a detached JWS", () => {
   });
 });
 
+test("a JWS of Ed25519 has its first name, and may have its later one", () => {
+  const { signer, verifier } = createSigningKey("ed25519", "k");
+  const isValid = (header: object) => {
+    const signed = parseDetached(signDetached(new Key(signer), header, "text"));
+    return signed !== undefined && isValidDetached(new Key(verifier), signed, "text");
+  };
+  expect(parseDetached(signDetached(new Key(signer), {}, "text"))?.header.alg).toBe("EdDSA");
+  const names = ["EdDSA", "Ed25519", "HS256", "", undefined];
+  expect(names.map((alg) => isValid({ alg }))).toEqual([true, true, false, false, false]);
+});
+
 describe("keys", () => {
   const secret = Buffer.alloc(32, 1);
   const of = (key: unknown, alg = "ed25519") => new Key({ kid: "k", alg, key } as never);
@@ -208,6 +219,11 @@ test.each([
     data: { reason },
     headers: { "www-authenticate": "Signature" },
   });
+});
+
+test("a store of nonces without room is the fault of the server, and says so", () => {
+  const { code, reason } = refusals.noncesFull;
+  expect([code, reason]).toEqual([-32005, "the store of nonces is full"]);
 });
 
 describe("the seal of a connection", () => {
@@ -344,6 +360,8 @@ describe("the seal of a connection", () => {
     expect(() => signedMessages({ key: ann, keys: [ann] })).toThrow(
       "the key ann must not be used in both directions",
     );
+    const { verifier } = createSigningKey("ed25519", "public");
+    expect(() => signedMessages({ key: verifier })).toThrow("the key public cannot sign");
     // Without keys to verify with, messages are taken as they are.
     const signing = sealOf({ key: ann });
     expect(signing.open(signedBy(bob, {}, call), originOf())).toBe(call);

@@ -109,6 +109,22 @@ describe("what a signature of a request covers", () => {
     expect(baseOf(arrived("/", { "x-d": "a=1", "x-e": "=" }), item)).toBeUndefined();
   });
 
+  test("of a reply may have components of the request, if their parameters say just that", () => {
+    const reply = { ...arrived("/", { x: "a=1" }), request: arrived("/", { x: "a=2" }) };
+    const inRequest: [string, string | boolean] = ["req", true];
+    expect(baseOf(reply, component("x", [["key", "a"], inRequest]))).toContain(
+      '"x";key="a";req: 2\n',
+    );
+    for (const parameter of [
+      ["sf", true],
+      ["req", false],
+      ["req", "a"],
+      ["sf", "a"],
+    ] as const) {
+      expect(baseOf(reply, component("x", [[...parameter]]))).toBeUndefined();
+    }
+  });
+
   test("has each component once, and at most 32", () => {
     const message = arrived(
       "/",
@@ -186,6 +202,8 @@ test("a digest fits its body if all known ones do, and there is one", () => {
     "md5=:YWJj:",
     `${digest}, sha-512=:YWJj:`,
     'sha-256="x"',
+    'sha-256="as long as 32 bytes of a digest."',
+    "=",
     "sha-256=()",
     "sha-256=::",
   ]) {
@@ -229,7 +247,9 @@ describe("the time of a signed message", () => {
     expect(taken).toEqual([
       { owner: "ann", value: "n", createdAt: clock.now(), expiresAt: clock.now() + 60_000 },
     ]);
-    for (const nonce of [undefined, 5, "", "x".repeat(10_000)]) {
+    const longest = "x".repeat(128);
+    expect(await asking.refuse("ann", { created: seconds, nonce: longest })).toBeUndefined();
+    for (const nonce of [undefined, 5, "", `${longest}x`]) {
       expect(reasonOf(await asking.refuse("ann", { created: seconds, nonce }))).toBe(
         "signature-invalid",
       );
@@ -285,7 +305,7 @@ test("params are checked with stores that take their time", async () => {
 describe("the reply to a signed request", () => {
   const clock = new FakeClock(1_000_000_000);
   const host = createSigningKey("hmac-sha256", "host").signer;
-  const { sign, check } = httpSigner({ key: record, replyKeys: [host], clock });
+  const signer = httpSigner({ key: record, replyKeys: [host], clock });
   const headers = { "content-type": "application/json" };
   const request = { method: "POST", url: "http://a.example/rpc", headers, body: "{}" };
   const bound: [string, string | true][] = [
@@ -294,25 +314,32 @@ describe("the reply to a signed request", () => {
   ];
   const all = [component("@status"), component("content-digest"), component("signature", bound)];
 
-  async function faultOf(change: {
-    items?: ReturnType<typeof component>[];
-    created?: number;
-    body?: string;
-    status?: number;
-    unsigned?: boolean;
-  }): Promise<unknown> {
+  async function faultOf(
+    change: {
+      items?: ReturnType<typeof component>[];
+      created?: number;
+      body?: string;
+      status?: number;
+      unsigned?: boolean;
+      headers?: Record<string, string>;
+    },
+    { sign, check } = signer,
+  ): Promise<unknown> {
     const sent = await sign(request);
     const { items = all, created = clock.now() / 1_000, status = 200 } = change;
     const digest = contentDigest("5");
     const header = (name: string) => (name === "content-digest" ? digest : undefined);
     const message = {
       header,
-      derived: (name: string) => (name === "@status" ? "200" : undefined),
+      derived: () => "200",
       request: { derived: () => undefined, header: (name: string) => sent[name] },
     };
     const signed: Record<string, string> = change.unsigned
       ? {}
-      : signatureHeaders(message, new Key(host), items, new Map([["created", created]]));
+      : {
+          ...signatureHeaders(message, new Key(host), items, new Map([["created", created]])),
+          ...change.headers,
+        };
     const reply = {
       status,
       body: change.body ?? "5",
@@ -332,6 +359,7 @@ describe("the reply to a signed request", () => {
   });
 
   const invalid = "the signature of the reply is not valid";
+  const unsigned = "the reply is not signed";
   test.each([
     ["an old one", { created: 1 }, "the signature of the reply has expired"],
     ["one without a time", { created: "now" as never }, "the signature of the reply has expired"],
@@ -339,6 +367,7 @@ describe("the reply to a signed request", () => {
     ["another status", { status: 201 }, invalid],
     ["one that covers no status", { items: all.slice(1) }, invalid],
     ["one that covers no body", { items: [all[0], all[2]] as never }, invalid],
+    ["one that covers what only requests have", { items: [...all, component("@method")] }, invalid],
     ["one for any request", { items: all.slice(0, 2) }, invalid],
     [
       "one for another signature",
@@ -350,8 +379,10 @@ describe("the reply to a signed request", () => {
       { items: [...all.slice(0, 2), component("signature", [["req", true]])] },
       invalid,
     ],
-    ["an unsigned one", { unsigned: true }, "the reply is not signed"],
-    ["an unsigned redirect", { unsigned: true, status: 399 }, "the reply is not signed"],
+    ["an unsigned one", { unsigned: true }, unsigned],
+    ["one without a key", { headers: { "signature-input": "callwire=()" } }, unsigned],
+    ["a malformed one", { headers: { "signature-input": "=" } }, unsigned],
+    ["an unsigned redirect", { unsigned: true, status: 399 }, unsigned],
     [
       "an unsigned error",
       { unsigned: true, status: 400 },
@@ -365,7 +396,24 @@ describe("the reply to a signed request", () => {
     expect(httpSigner({ key: record }).check).toBeUndefined();
   });
 
+  test("is of now by the clock of the client, as far as that may be wrong", async () => {
+    const own = { key: record, replyKeys: [host], clock };
+    const created = clock.now() / 1_000 - 30;
+    expect(await faultOf({ created }, httpSigner(own))).toBeUndefined();
+    expect(await faultOf({ created }, httpSigner({ ...own, skewMs: 29_000 }))).toBe(
+      "the signature of the reply has expired",
+    );
+  });
+
+  test("may be signed with a key that has to be looked up, or is not known", async () => {
+    const signer = (found: typeof host | undefined) =>
+      httpSigner({ key: record, replyKeys: async () => found, clock });
+    expect(await faultOf({}, signer(host))).toBeUndefined();
+    expect(await faultOf({}, signer(undefined))).toBe(invalid);
+  });
+
   test("follows a request that is valid for a minute, and names its query", async () => {
+    const { sign } = signer;
     const { "signature-input": input = "" } = await sign({ ...request, url: `${request.url}?a` });
     expect(input).toMatch(
       /^callwire=\("@method" "@authority" "@path" "content-type" "content-digest" "@query"\);created=1000000;expires=1000060;nonce="[\w-]{22}";keyid="k"$/,

@@ -123,6 +123,44 @@ describe("over HTTP", () => {
     expect(await credential.verify(again)).toMatchObject({ data: { reason: "replayed" } });
   });
 
+  test("a request without a body needs no digest", async () => {
+    const get = transport(usual.slice(0, 3), `created=${now()};nonce="a"`);
+    const { signature: _, ...headers } = get.headers;
+    const params = headers["signature-input"]?.slice("sig=".length);
+    const lines = ['"@method": GET', '"@authority": localhost', '"@path": /rpc'];
+    const base = [...lines, `"@signature-params": ${params}`].join("\n");
+    const signed = { ...headers, signature: `sig=:${hmac(base).toString("base64")}:` };
+    const http = { ...get.http, method: "GET", body: undefined } as NonNullable<Transport["http"]>;
+    const credential = signedRequests({ keys: [key], clock });
+    expect(await credential.verify({ ...get, headers: signed, http })).toEqual({ id: "k" });
+  });
+
+  test("keys and nonces may have to be looked up", async () => {
+    const parameters = `created=${now()};nonce="a"`;
+    const reasonWith = async (found: typeof key | undefined, verdict: "new" | "seen") => {
+      const nonces = { take: async () => verdict };
+      const credential = signedRequests({ keys: async () => found, nonces, clock });
+      const answer = await credential.verify(transport(usual, parameters));
+      return isErrorLike(answer) ? answer.data.reason : (answer as Principal).id;
+    };
+    expect(await reasonWith(key, "new")).toBe("k");
+    expect(await reasonWith(key, "seen")).toBe("replayed");
+    expect(await reasonWith(undefined, "new")).toBe("signature-invalid");
+  });
+
+  test("what is not signed is left to other credentials, and what names no key is refused", () => {
+    const credential = signedRequests({ keys: [key], clock });
+    const { headers, http, ...rest } = transport(usual, `created=${now()};nonce="a"`);
+    expect(credential.verify({ ...rest, headers, http: undefined })).toBeUndefined();
+    expect(credential.verify({ ...rest, headers: {}, http })).toBeUndefined();
+    const signature = "sig=:YWJj:";
+    for (const input of ["", "=", "sig=()", "sig=();keyid=5", 'sig=();keyid="unknown"']) {
+      const changed = { signature, "signature-input": input };
+      const answer = credential.verify({ ...rest, headers: changed, http });
+      expect(answer, input).toMatchObject({ data: { reason: "signature-invalid" } });
+    }
+  });
+
   test("whatever the headers hold, there is an answer", async () => {
     const credential = signedRequests({ keys: [key], clock });
     const text = fc.oneof(
@@ -219,6 +257,8 @@ describe("on a connection", () => {
     ["no nonce", {}],
     ["no time", { nonce: "a", iat: undefined }],
     ["a time that is no number", { nonce: "a", iat: "now" }],
+    ["no key", { nonce: "a", kid: undefined }],
+    ["a key that is no text", { nonce: "a", kid: 5 }],
   ])("%s", (_, header) => {
     expect(judged(header)).toBe("signature-invalid");
   });
@@ -232,6 +272,21 @@ describe("on a connection", () => {
     expect(judged({ nonce: "a" }, '{"jsonrpc":"2.0","result":1,"id":1}')).toBe("signature-invalid");
     const batch = `[${call},{"jsonrpc":"2.0","result":1,"id":1}]`;
     expect(judged({ nonce: "a" }, batch)).toBe("signature-invalid");
+    // Whatever can be no reply passes: calls, and what the server then cannot read.
+    for (const text of [`[${call},${call}]`, "{"]) {
+      expect(judged({ nonce: "a" }, text)).toBe("passed");
+    }
+  });
+
+  test("a number that is none counts for nothing", () => {
+    const [host, origin] = [makeHost(), new Origin()];
+    const numbered = (seq: unknown, nonce: string) =>
+      reason(host.open(envelope({ seq, nonce, sid: "s" }), origin));
+    expect([numbered(5, "a"), numbered("1", "b"), numbered(4, "c")]).toEqual([
+      "passed",
+      "passed",
+      "replayed",
+    ]);
   });
 
   test("a message that somebody held back for too long", () => {

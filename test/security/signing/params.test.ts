@@ -148,8 +148,10 @@ describe("refused, and no handler runs", () => {
       with_({ extra: 1 }),
       with_({ nonce: "m" }),
       with_({ keyid: "agent-7" }),
+      with_({ keyid: ["agent-7"] }),
       with_({ signature: good().params.signature.slice(2) }),
       with_({ signature: 7 }),
+      with_({ signature: `!${Buffer.from(good().params.signature, "hex").toString("base64")}` }),
       with_({ signature: "" }),
       with_({ text: "\ud800" }),
       signed("transfer", { amount: 1, timestamp: now() }),
@@ -177,7 +179,13 @@ describe("refused, and no handler runs", () => {
   });
 });
 
-test("unsigned calls may go on, without a principal", async () => {
+test("keys may have to be looked up", async () => {
+  const keys = async (kid: string) => (kid === key.kid ? key : undefined);
+  const { receive } = serve(guarded({ keys, defaultKids: ["unknown", "agent-7"] }));
+  expect(await receive(signed("whoami", { timestamp: now(), nonce: "n" }))).toBe("agent-7");
+});
+
+test("unsigned calls may continue, without a principal", async () => {
   const { receive } = serve(guarded({ unsigned: "pass" }));
   expect(await receive({ jsonrpc: "2.0", method: "whoami", id: 1 })).toBe("nobody");
 });

@@ -23,7 +23,7 @@ export function testControl(wire: Wire): void {
       await client.api.seen({ event: "a aborted" });
     });
 
-    test("one call is cancelled and the others go on", async () => {
+    test("one call is cancelled and the others continue", async () => {
       const client = await (await Session.start(wire)).client();
       const controller = new AbortController();
       const kept = client.api.hold({ key: "kept" });
@@ -108,7 +108,7 @@ export function testControl(wire: Wire): void {
   }
 
   describe("time", () => {
-    test("a call that takes too long is given up on both sides", async () => {
+    test("a call that takes too long is cancelled on both sides", async () => {
       const { link } = await (await Session.start(wire)).connect();
       const { clock, hurried, patient } = clientsOf(link);
       const call = hurried.api.hold({ key: "slow" });

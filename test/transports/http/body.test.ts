@@ -15,7 +15,11 @@ describe("size", () => {
   const tooLarge = {
     error: {
       code: -32600,
-      data: { limit: "maxMessageBytes", max: 1000, details: "a message holds at most 1000 bytes" },
+      data: {
+        limit: "maxMessageBytes",
+        max: 1000,
+        details: "a message must have at most 1000 bytes",
+      },
     },
     id: null,
   };
@@ -63,7 +67,7 @@ describe("size", () => {
     expect(await client.until((text) => text.endsWith("}"))).toContain(sum);
   });
 
-  test("a chunked body is counted while it arrives; a client that goes on is no longer read, and finally cut off", async () => {
+  test("a chunked body is counted while it arrives; a client that continues is no longer read, and finally cut off", async () => {
     const clock = new FakeClock();
     const { port, server } = await serve(methods, { clock }, { limits });
     let bytesRead = (): number => 0;
@@ -120,7 +124,7 @@ test.each([
   ["an encoded surrogate", Buffer.from([0x22, 0xed, 0xa0, 0x80, 0x22])],
   ["a byte order mark", Buffer.from(`\u{feff}${add}`)],
   ["UTF-16", Buffer.from(add, "utf16le")],
-])("%s is a parse error, and the connection goes on", async (_, body) => {
+])("%s is a parse error, and the connection continues", async (_, body) => {
   const { port } = await serve(methods);
   const client = new RawClient(port);
   client.write(post("").replace("Content-Length: 0", `Content-Length: ${body.length}`));

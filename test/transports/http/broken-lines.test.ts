@@ -86,7 +86,7 @@ test.each(["test-only", "test-only-client-planner"])(
   },
 );
 
-test("a stream of events that goes on after the reply does not hold a connection for ever", async () => {
+test("a stream of events that continues after the reply does not hold a connection forever", async () => {
   const responses: ServerResponse[] = [];
   const server = createHttpServer(async (request, response) => {
     responses.push(response);

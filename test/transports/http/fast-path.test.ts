@@ -154,6 +154,87 @@ test.each([true, false])(
   },
 );
 
+describe("events", () => {
+  const events = "Accept: text/event-stream\r\n";
+  const count = post('{"jsonrpc":"2.0","method":"count","id":1}', events);
+  const eventsIn = (text: string): string[] => text.match(/(?<=^data: ).*/gm) ?? [];
+
+  /** A stream of two items; the second one waits for `release` if `waits`. */
+  async function counting(waits: boolean) {
+    const release = deferred();
+    const left = deferred();
+    const http = await serve({
+      ...methods,
+      count: stream({}, async function* (_, { signal }) {
+        signal.addEventListener("abort", () => left.resolve());
+        yield "one";
+        if (waits) await release.promise;
+        yield "two";
+      }),
+    });
+    return { http, read: readByNode(http), client: new RawClient(http.port), release, left };
+  }
+
+  test("that are complete at the end of their turn are one reply", async () => {
+    const { read, client } = await counting(false);
+    client.write(count);
+    await client.until((text) => eventsIn(text).length === 3);
+    client.write(post(add));
+    const text = await client.until((came) => came.endsWith(sum));
+    expect(read.count).toBe(0);
+    const [head = "", body = ""] = text.split("\r\n\r\n");
+    expect(head).toMatch(/^HTTP\/1\.1 200 OK\r\nContent-Type: text\/event-stream\r\n/);
+    expect(head).toContain("cache-control: no-store");
+    const length = Number(/Content-Length: (\d+)/.exec(head)?.[1]);
+    expect(body.slice(length - 2)).toMatch(/^\n\nHTTP\/1\.1 200 OK/);
+  });
+
+  test("that take longer are sent by Node, from the first one on", async () => {
+    const { read, client, release } = await counting(true);
+    client.write(count);
+    expect(eventsIn(await client.until((text) => eventsIn(text).length > 0))).toHaveLength(1);
+    release.resolve();
+    const text = await client.until((came) => came.endsWith("0\r\n\r\n"));
+    expect(eventsIn(text).map((event) => JSON.parse(event).params?.value)).toEqual([
+      "one",
+      "two",
+      undefined,
+    ]);
+    expect(read.count).toBe(1);
+  });
+
+  test("of one request come before the reply to the next one", async () => {
+    const { client } = await counting(false);
+    client.write(count + post(add));
+    const text = await client.until((came) => came.endsWith(sum));
+    expect(eventsIn(text)).toHaveLength(3);
+  });
+
+  test("that do not fit into one reply are sent by Node", async () => {
+    const http = await serve({
+      count: stream({}, async function* () {
+        for (const letter of "abc") yield letter.repeat(40_000);
+      }),
+    });
+    const read = readByNode(http);
+    const client = new RawClient(http.port);
+    client.write(count);
+    const text = await client.until((came) => came.endsWith("0\r\n\r\n"));
+    expect(["a", "b", "c"].map((letter) => text.split(letter.repeat(1_000)).length)).toEqual([
+      41, 41, 41,
+    ]);
+    expect(read.count).toBe(1);
+  });
+
+  test("end with the call if the client disconnects", async () => {
+    const { client, left } = await counting(true);
+    client.write(count);
+    await client.until((text) => eventsIn(text).length === 1);
+    client.socket.destroy();
+    await left.promise;
+  });
+});
+
 describe("a call that Node has to finish", () => {
   test("a large reply, and events, keep the connection", async () => {
     const http = await serve({

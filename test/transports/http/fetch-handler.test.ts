@@ -128,7 +128,7 @@ describe("statuses", () => {
     }
   });
 
-  test("a body that somebody has read before is 500", async () => {
+  test("a body that other code has read before is 500", async () => {
     const handler = fetchHandler(createServer(methods, { log: silentLog }));
     const request = new Request("http://localhost/rpc", {
       method: "POST",

@@ -343,7 +343,7 @@ describe.each<[string, (url: string, options?: LinkOptions) => Link]>([
       await closed;
     });
 
-    test("a batch goes on until the last of its calls is given up", async () => {
+    test("a batch continues until the last of its calls is cancelled", async () => {
       const link = linkTo(await listen(() => {}));
       onTestFinished(() => link.close());
       const outgoing = [0, 1].map(

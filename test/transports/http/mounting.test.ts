@@ -75,7 +75,7 @@ describe("Node", () => {
     await expectService(await listen(app));
   });
 
-  test("Express, where somebody read the body and kept it", async () => {
+  test("Express, where other code read the body and kept it", async () => {
     const app = express();
     app.use((request, _, next) => {
       request.resume();
@@ -86,7 +86,7 @@ describe("Node", () => {
     expect(JSON.parse(answer.text)).toMatchObject({ error: { code: -32603 }, id: null });
   });
 
-  test("Express, where somebody answered before the call did", async () => {
+  test("Express, where other code answered before the call did", async () => {
     const app = express();
     app.use((_request, response, next) => {
       response.status(503).end("too late");
@@ -105,7 +105,7 @@ describe("Node", () => {
     ["later", "application/json"],
     ["add", "text/event-stream"],
     ["count", "application/json, text/event-stream"],
-  ])("Express, where somebody answers %s (%s) while it runs", async (name, accept) => {
+  ])("Express, where other code answers %s (%s) while it runs", async (name, accept) => {
     const app = express();
     app.use((request, response, next) => {
       // The body has come, and its call is answered before anybody can say so.

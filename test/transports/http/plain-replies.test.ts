@@ -73,7 +73,7 @@ test("a connection is not used again after more bytes than announced", async () 
   expect(await client.call("a")).toBe(2);
 });
 
-test("a connection is not used again after bytes that nobody asked for", async () => {
+test("a connection is not used again after bytes that were not requested", async () => {
   const { client, sockets } = await answering((id, socket, connection) => {
     socket.write(reply(id, connection));
   });

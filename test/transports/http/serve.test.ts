@@ -22,7 +22,7 @@ function fixture(name: string): string {
 }
 
 describe("paths", () => {
-  test("a server tells where it is called", async () => {
+  test("a server shows its address", async () => {
     const http = await serve(methods);
     expect(http.url).toBe(`http://127.0.0.1:${http.port}/rpc`);
     expect(await createClient(httpLink(http.url)).call("add", [2, 3])).toBe(5);
@@ -59,7 +59,7 @@ describe("paths", () => {
     expect((await get("/version", { origin: "http://evil.example" })).status).toBe(403);
   });
 
-  test("every address is told as one that can be called", async () => {
+  test("every address is shown in a form that can be called", async () => {
     const http = await serve(methods, { host: "0.0.0.0" });
     expect(http.url).toBe(`http://localhost:${http.port}/rpc`);
     expect(
@@ -291,7 +291,7 @@ describe("closing", () => {
     await expect(send(port, { body: add })).rejects.toMatchObject({ code: "ECONNREFUSED" });
   });
 
-  test("a server that has closed still tells where it was called", async () => {
+  test("a server that has closed still shows its address", async () => {
     const http = await serveHttp(createServer(methods), { port: 0 });
     const { url, port } = http;
     await http.close();

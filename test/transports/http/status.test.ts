@@ -160,7 +160,7 @@ describe("refusals", () => {
     if (method !== "HEAD") expect(JSON.parse(answer.text)).toEqual(refusal);
   });
 
-  test("OPTIONS tells what is allowed", async () => {
+  test("OPTIONS lists what is allowed", async () => {
     const { port } = await serve(methods);
     const answer = await send(port, { method: "OPTIONS", headers: {} });
     expect(answer).toMatchObject({ status: 204, text: "" });

@@ -67,7 +67,7 @@ describe("a reader of an event stream that never reads", () => {
     const rest = async (): Promise<void> => {
       while ((await reader?.read())?.done === false);
     };
-    await expect(rest()).rejects.toThrow("the reader does not read");
+    await expect(rest()).rejects.toThrow("the client does not read its events");
   });
 });
 

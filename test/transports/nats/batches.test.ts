@@ -45,7 +45,7 @@ describeWith(["nats-server"], "a batch over NATS", () => {
     await stopped;
   });
 
-  test("goes on without a call that is given up, which the worker notices", async () => {
+  test("continues without a cancelled call, which the worker notices", async () => {
     const engine = await Engine.start();
     const { methods, begun, stopped } = lasting();
     await engine.serve(methods);
@@ -60,7 +60,7 @@ describeWith(["nats-server"], "a batch over NATS", () => {
     expect(await quick).toBe("hi");
   });
 
-  test("does not begin a call that was given up while it waited for others", async () => {
+  test("does not begin a call that was cancelled while it waited for others", async () => {
     const engine = await Engine.start();
     const gate = deferred();
     const runs: number[] = [];

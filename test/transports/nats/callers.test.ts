@@ -127,7 +127,7 @@ describeWith(["nats-server"], "callers over NATS", () => {
     expect(await one?.call("echo", ["again"])).toBe("again");
   });
 
-  test("cannot start more by giving up what goes on", async () => {
+  test("cannot start more by giving up what continues", async () => {
     const engine = await Engine.start();
     const held = new Held();
     await engine.serve(held.methods, { server: { limits: { maxInFlight: 2 } } });
@@ -160,7 +160,7 @@ describeWith(["nats-server"], "callers over NATS", () => {
     expect(await second).toMatchObject([{ value: "held" }, { reason: busy }]);
   });
 
-  test("are told apart by their inboxes, also with NATS's own client", async () => {
+  test("are distinguished by their inboxes, also with NATS's own client", async () => {
     const engine = await Engine.start();
     const held = new Held();
     await engine.serve(held.methods, { server: { limits: { maxInFlight: 2 } } });

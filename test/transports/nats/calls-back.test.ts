@@ -7,6 +7,7 @@ import {
   type Methods,
   method,
   type Peer,
+  type RpcError,
   stream,
 } from "callwire";
 import { natsLink } from "callwire/nats";
@@ -48,6 +49,18 @@ function twoAtOnce(peer: Peer): Promise<unknown> {
 }
 
 describeWith(["nats-server"], "calls back over NATS", () => {
+  test("are refused if they are longer than the caller takes", async () => {
+    const service = createServer(own, { limits: { maxMessageBytes: 1_000 } });
+    const engine = await Engine.start();
+    await engine.serve({
+      ask: method({}, (_, call) =>
+        call.peer.call("echo", ["x".repeat(2_000)]).catch(({ data }: RpcError) => data),
+      ),
+    });
+    const client = createClient(natsLink(await engine.connect(), { subject, service }));
+    expect(await client.call("ask")).toMatchObject({ limit: "maxMessageBytes", max: 1_000 });
+  });
+
   test("do not keep the cancel of their call from its worker", async () => {
     const answered = deferred();
     const cancelled = deferred();
@@ -67,7 +80,7 @@ describeWith(["nats-server"], "calls back over NATS", () => {
     await cancelled.promise;
   });
 
-  test("do not make a call that goes on look lost", async () => {
+  test("do not make a call that continues look lost", async () => {
     const answered = deferred();
     const gate = deferred();
     const { client, passTime } = await joined({

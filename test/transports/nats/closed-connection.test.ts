@@ -21,7 +21,7 @@ describeWith(["nats-server"], "a connection to NATS that was closed for good", (
   });
 });
 
-describeWith(["nats-server"], "a connection to NATS that is being made again", () => {
+describeWith(["nats-server"], "a connection to NATS that is being reopened", () => {
   test("is known to be away also to a link that is new to it", async () => {
     const engine = await Engine.start();
     const connection = await engine.connect({ maxReconnectAttempts: -1, reconnectTimeWait: 20 });

@@ -84,7 +84,7 @@ describeWith(["nats-server"], "faults", () => {
     }
   }, 240_000);
 
-  test("a cluster that loses one of its three nodes goes on", async () => {
+  test("a cluster that loses one of its three nodes continues", async () => {
     const nodes = await startCluster();
     onTestFinished(async () => {
       await Promise.all(nodes.map((node) => node.stop()));

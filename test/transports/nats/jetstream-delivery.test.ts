@@ -55,6 +55,23 @@ describeWith(["nats-server"], "durable notifications at a worker", () => {
     expect(dead).toEqual([]);
   });
 
+  test("that are longer than a message may be become dead letters without being read", async () => {
+    const { serve, publisher, dead } = await setUp();
+    const lengths: number[] = [];
+    const handled = deferred();
+    const note = ({ text }: { text: string }): void => {
+      lengths.push(text.length);
+      if (text.length === 1) handled.resolve();
+    };
+    await serve({ note }, { limits: { maxMessageBytes: 1_000 } });
+    const client = await publisher();
+    await client.notify("note", { text: "x".repeat(2_000) });
+    await client.notify("note", { text: "x" });
+    await handled.promise;
+    await expect.poll(() => dead).toEqual(["jobs-dead.any.note"]);
+    expect(lengths).toEqual([1]);
+  });
+
   test("signal often that they are in progress, since an election loses these signals for seconds", async () => {
     const { engine, serve, publisher } = await setUp();
     const [begun, work] = [deferred(), deferred()];

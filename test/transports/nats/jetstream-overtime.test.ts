@@ -16,7 +16,7 @@ import { describeWith } from "../../services.ts";
 import { deferred } from "../contract/wire.ts";
 import { Engine, patient } from "./engine.ts";
 
-describeWith(["nats-server"], "durable notifications whose method goes on after its time", () => {
+describeWith(["nats-server"], "durable notifications whose method continues after its time", () => {
   async function setUp(
     methods: Methods,
     options: Partial<ServeDurableOptions> & { readonly server?: ServerOptions } = {},

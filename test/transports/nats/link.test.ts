@@ -209,7 +209,7 @@ describeWith(["nats-server"], "natsLink", () => {
     expect(aborted).toEqual([name]);
   });
 
-  test("a call whose worker died among others fails, and the others go on", async () => {
+  test("a call whose worker died among others fails, and the others continue", async () => {
     const engine = await Engine.start();
     const clock = new FakeClock();
     const doomed = await doomedWorker(engine, { name: () => "doomed" });
@@ -289,7 +289,7 @@ describeWith(["nats-server"], "natsLink", () => {
     before.close();
   });
 
-  test("a call that its caller gives up for the gap goes to no other worker", async () => {
+  test("a call that its caller cancels because of the gap goes to no other worker", async () => {
     const engine = await Engine.start();
     const clock = new FakeClock();
     const doomed = await doomedWorker(engine);
@@ -422,7 +422,7 @@ describeWith(["nats-server"], "natsLink", () => {
     proxy.close();
   });
 
-  test("when the network is parted calls fail soon, and when it heals they are answered", async () => {
+  test("when the network is parted calls fail soon, and when it recovers they are answered", async () => {
     const engine = await Engine.start();
     await engine.serve({ echo: (value: unknown) => value });
     const proxy = await startProxy({ port: engine.nats.port });

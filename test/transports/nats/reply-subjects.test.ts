@@ -248,7 +248,7 @@ describeWith(["nats-server"], "a stream for a caller that does not exist", () =>
     expect(open()).toBe(0);
   });
 
-  test("goes on where the caller listens, although it says nothing", async () => {
+  test("continues where the caller listens, although it says nothing", async () => {
     const { caller, connection, handled, open, clock } = await scene();
     caller.subscribe("_INBOX.somebody.x", { callback: () => {} });
     const call = textOf({ method: "wait", id: 1 });
@@ -261,7 +261,7 @@ describeWith(["nats-server"], "a stream for a caller that does not exist", () =>
     expect(open()).toBe(1);
   });
 
-  test("ends in another account after some time without a sign, and goes on where a link reads it", async () => {
+  test("ends in another account after some time without a sign, and continues where a link reads it", async () => {
     const shared = ["rpc.>", "_CALLWIRE.rpc.>"];
     const exports = shared.map((service) => `{ service: "${service}", response_type: stream }`);
     const imports = shared.map((each) => `{ service: { account: WORKERS, subject: "${each}" } }`);

@@ -64,7 +64,7 @@ describeWith(["nats-server"], "serveNats", () => {
     await expect(ask("$SRV.PING.calculator")).rejects.toThrow(/no responders/i);
   });
 
-  test("a worker goes on where it has more to say of itself than NATS takes", async () => {
+  test("a worker continues where it has more to say of itself than NATS takes", async () => {
     const engine = await Engine.start("max_payload: 4096");
     const names = Array.from({ length: 100 }, (_, i) => `method${i}`);
     const methods = Object.fromEntries(names.map((name) => [name, () => name]));

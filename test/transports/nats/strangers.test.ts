@@ -1,9 +1,18 @@
 /** Users of NATS who may send no more than a caller has to, and what they could do to others with it. */
-import type { NatsConnection } from "@nats-io/transport-node";
-import { createClient, createServer, ErrorCode, type Methods, method, stream } from "callwire";
+import { headers as createHeaders, type NatsConnection } from "@nats-io/transport-node";
+import {
+  createClient,
+  createServer,
+  ErrorCode,
+  type Methods,
+  method,
+  type ServerOptions,
+  stream,
+} from "callwire";
 import { natsLink, serveNats } from "callwire/nats";
 import { FakeClock } from "callwire/testing";
 import { expect, onTestFinished, test } from "vitest";
+import { z } from "zod";
 import { isFull } from "../../full.ts";
 import { heapUsed } from "../../heap.ts";
 import { describeWith } from "../../services.ts";
@@ -20,19 +29,21 @@ const users = `authorization: { users: [
 
 interface Message {
   readonly id?: unknown;
+  readonly error?: unknown;
+  readonly upload?: boolean;
   readonly method?: string;
   readonly params?: unknown;
   readonly result?: unknown;
 }
 
 /** A worker, a friend of it, and one who may call a single method. */
-async function scene(methods: Methods, service: Methods = {}) {
+async function scene(methods: Methods, service: Methods = {}, options: ServerOptions = {}) {
   const engine = await Engine.start(users);
   const clock = new FakeClock();
   const passTime = (): void => clock.advance(5_000);
   const served = { add: (a: number, b: number) => a + b, ...methods };
   const connection = await engine.connect(login("friend"));
-  const server = createServer(served);
+  const server = createServer(served, options);
   onTestFinished(() => server.close({ drainMs: 0 }));
   const worker = await serveNats(server, connection, {
     subject,
@@ -213,6 +224,107 @@ describeWith(["nats-server"], "an unknown caller on NATS", () => {
     expect(await ask(`${subject}.add`, { method: "add", params: [false], id: 2 })).toMatchObject({
       result: "here",
     });
+  });
+
+  test("does not stop a worker with messages that nest deeper than the stack", async () => {
+    const { stranger, connection, mailbox, ask, textOf } = await scene({
+      add: method({ upload: z.any() }, async (_, call) => {
+        for await (const item of call.upload) return typeof item;
+        return "nothing";
+      }),
+    });
+    const deep = `${"[".repeat(50_000)}${"]".repeat(50_000)}`;
+    stranger.publish(`${mailbox}.0`, `{"jsonrpc":"2.0","method":"add","id":${deep}}`, {
+      reply: "_STRANGER.nobody",
+    });
+    const replies: Message[] = [];
+    const reply = "_STRANGER.box.cw.o1";
+    stranger.subscribe(reply, { callback: (_, message) => void replies.push(message.json()) });
+    stranger.publish(`${subject}.add`, textOf({ method: "add", id: 1, upload: true }), { reply });
+    const item = `{"jsonrpc":"2.0","method":"$/upload","params":{"id":1,"seq":1,"value":${deep}}}`;
+    stranger.publish(`_CALLWIRE.${subject}.workers`, item, { reply });
+    await settled(stranger, connection);
+    expect(replies).toContainEqual(
+      expect.objectContaining({ error: expect.objectContaining({ code: -32600 }) }),
+    );
+    expect(await ask(`${subject}.add`, { method: "add", id: 2 })).toMatchObject({
+      error: { code: ErrorCode.InvalidParams },
+    });
+    expect(connection.isClosed()).toBe(false);
+  });
+
+  test("cannot upload items longer than a message", async () => {
+    const { stranger, connection, textOf } = await scene(
+      {
+        add: method({ upload: z.string() }, async (_, call) => {
+          let length = 0;
+          for await (const item of call.upload) length += item.length;
+          return length;
+        }),
+      },
+      {},
+      { limits: { maxMessageBytes: 1_000 } },
+    );
+    const reply = "_STRANGER.box.cw.o1";
+    const replies: Message[] = [];
+    stranger.subscribe(reply, { callback: (_, message) => void replies.push(message.json()) });
+    stranger.publish(`${subject}.add`, textOf({ method: "add", id: 1, upload: true }), { reply });
+    for (const item of [{ value: "x".repeat(2_000) }, { done: true }]) {
+      const params = { id: 1, seq: "done" in item ? 2 : 1, ...item };
+      const text = textOf({ method: "$/upload", params });
+      stranger.publish(`_CALLWIRE.${subject}.workers`, text, { reply });
+    }
+    await settled(stranger, connection);
+    expect(replies.filter(({ id }) => id === 1)).toMatchObject([
+      { error: { data: "items of the upload were lost on their way" } },
+    ]);
+  });
+
+  test("cannot fill a worker with headers", async () => {
+    const { stranger, textOf } = await scene({});
+    const headers = createHeaders();
+    for (let i = 0; i < 2_000; i++) headers.append(`h${i}`, "value");
+    const call = textOf({ method: "add", params: [1, 2], id: 1 });
+    const reply = await stranger.request(`${subject}.add`, call, { ...patient, headers });
+    expect(reply.json()).toMatchObject({ id: 1, error: { code: ErrorCode.InvalidRequest } });
+  });
+
+  test("cannot keep out other users with inboxes that answer", async () => {
+    const engine = await Engine.start();
+    const held = deferred();
+    onTestFinished(() => held.resolve());
+    const clock = new FakeClock();
+    const { connection } = await engine.serve(
+      { hold: () => held.promise, echo: (value: unknown) => value },
+      { clock, server: { maxRunning: 300 } },
+    );
+    const stranger = await engine.connect({ inboxPrefix: "_INBOX.ann" });
+    stranger.subscribe("_INBOX.ann.*.cw.0", {
+      callback: (_, message) => {
+        message.respond('{"jsonrpc":"2.0","method":"$/unwanted","params":{"held":[]}}');
+      },
+    });
+    const fill = (calls: number): void => {
+      for (let i = 0; i < 150 * calls; i++) {
+        const reply = `_INBOX.ann.made-up-${i % 150}.cw.o${Math.floor(i / 150)}`;
+        stranger.publish(`${subject}.hold`, '{"jsonrpc":"2.0","method":"hold","id":1}', { reply });
+      }
+    };
+    fill(1);
+    // In the second round the worker probes them.
+    for (let round = 0; round < 2; round++) {
+      await settled(stranger, connection);
+      clock.advance(5_000);
+    }
+    await settled(connection, stranger, connection);
+    fill(4);
+    await settled(stranger, connection);
+    const own = await engine.connect({ inboxPrefix: "_INBOX.bob" });
+    const client = createClient(natsLink(own, { subject }));
+    // The first calls of ann still use what callers have that are not known.
+    await expect(client.call("echo", ["hi"])).rejects.toMatchObject({ code: ErrorCode.ServerBusy });
+    await settled(connection, own, connection);
+    expect(await client.call("echo", ["hi"])).toBe("hi");
   });
 
   test("cannot keep out callers that exist by making up inboxes", async () => {

@@ -46,6 +46,30 @@ async function serveBehindProxy(engine: Engine, items: () => AsyncIterable<numbe
 }
 
 describeWith(["nats-server"], "streams over NATS", () => {
+  test("fail if their worker sends far more than there is credit for", async () => {
+    const engine = await Engine.start();
+    const other = await engine.connect();
+    const value = "x".repeat(900);
+    other.subscribe("foreign.items", {
+      callback: (_, message) => {
+        const params = { id: message.json<{ id: number }>().id, value };
+        const item = JSON.stringify({ jsonrpc: "2.0", method: "$/stream", params });
+        for (let i = 0; i < 3 * window; i++) message.respond(item);
+      },
+    });
+    await other.flush();
+    const service = createServer({}, { limits: { maxMessageBytes: 1_000 } });
+    const link = natsLink(await engine.connect(), { subject: "foreign", service });
+    const items = createClient(link).stream("items")[Symbol.asyncIterator]();
+    await items.next();
+    await other.flush();
+    await other.flush();
+    const rest = async (): Promise<void> => {
+      while (!(await items.next()).done);
+    };
+    await expect(rest()).rejects.toMatchObject({ code: "TOO_LARGE" });
+  });
+
   test.each([
     ["in their middle", 12],
     ["at their end", 11],
@@ -120,7 +144,7 @@ describeWith(["nats-server"], "streams over NATS", () => {
     });
   });
 
-  test("end where their worker was away when they were given up", async () => {
+  test("end where their worker was away when they were cancelled", async () => {
     const engine = await Engine.start();
     const ended = deferred();
     const served = await serveBehindProxy(engine, async function* () {
@@ -219,7 +243,7 @@ describeWith(["nats-server"], "streams over NATS", () => {
     },
   );
 
-  test("go on where credit was lost on its way", async () => {
+  test("continue where credit was lost on its way", async () => {
     const engine = await Engine.start();
     let made = 0;
     const served = await serveBehindProxy(engine, async function* () {

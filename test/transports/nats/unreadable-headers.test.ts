@@ -23,7 +23,7 @@ async function publish(port: number, subject: string, body: string, reply = ""):
 }
 
 describeWith(["nats-server"], "headers that cannot be read", () => {
-  test("are refused by a worker, which goes on answering", async () => {
+  test("are refused by a worker, which continues answering", async () => {
     const engine = await Engine.start();
     let runs = 0;
     const { connection } = await engine.serve({
@@ -50,7 +50,7 @@ describeWith(["nats-server"], "headers that cannot be read", () => {
     const error = {
       code: -32600,
       message: "Invalid Request",
-      data: "its headers cannot be read",
+      data: "its headers cannot be read, or are longer than 16 KiB",
     };
     expect(answers).toEqual([{ jsonrpc: "2.0", id: 7, error }, [{ jsonrpc: "2.0", id: 7, error }]]);
     const client = createClient(natsLink(await engine.connect(), { subject: "test" }));

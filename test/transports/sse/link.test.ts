@@ -119,7 +119,7 @@ test("a call whose caller left while its headers were made is not sent", async (
 });
 
 describe("a stream that is cut", () => {
-  test.each(["cut", "end"] as const)("(%s) goes on after the last whole event", async (end) => {
+  test.each(["cut", "end"] as const)("(%s) continues after the last whole event", async (end) => {
     const { url, seen } = await scripted(
       sending(`${item(1)}${item(2)}id: s.3\ndata: {"jsonrpc"`, end),
       sending(`${item(3)}${anyError}`, "end"),

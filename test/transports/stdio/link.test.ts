@@ -37,7 +37,7 @@ async function untilGone(pid: unknown): Promise<void> {
 }
 
 describe("a child that dies", () => {
-  test("fails what is open with its exit code and its last words", async () => {
+  test("fails what is open with its exit code and its last output", async () => {
     const connection = await connect();
     const calls = Promise.allSettled([connection.call("hang"), connection.call("die", [3])]);
     for (const outcome of await calls) {
@@ -207,7 +207,7 @@ test("a child that prints lines and reads nothing is cut off, before the answers
   await connection.closed;
 });
 
-test("a child that may take for ever to end is not asked to at once", async () => {
+test("a child that may take forever to end is not asked to at once", async () => {
   const heard: Uint8Array[] = [];
   const stderr = (chunk: Uint8Array) => void heard.push(chunk);
   const slow = `process.stdin.resume().on("end", () => process.stderr.write("end"))`;
@@ -256,7 +256,7 @@ describe("healing", () => {
     expect(isAlive(pid)).toBe(false);
   });
 
-  test("a child that dies at its start is not started for ever", async () => {
+  test("a child that dies at its start is not started forever", async () => {
     let starts = 0;
     const attempts = new Attempts(2);
     const script = 'console.error("no licence"); process.exit(9)';

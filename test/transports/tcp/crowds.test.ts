@@ -104,7 +104,7 @@ describe("a connection without calls", () => {
     expect(JSON.parse(last)).toMatchObject(farewell);
   });
 
-  test("stays for long if its peer has called, and as long as it goes on calling", async () => {
+  test("stays for long if its peer has called, and as long as it continues calling", async () => {
     const { clock, connections, port } = await serve(methods, { idleTimeoutMs: 600_000 });
     const peer = new RawSocket({ port });
     for (let calls = 1; calls <= 3; calls++) {
@@ -134,7 +134,7 @@ describe("a connection without calls", () => {
     expect(await peer.lines(1)).toEqual(['{"jsonrpc":"2.0","result":"done","id":1}']);
   });
 
-  test("stays for ever if it may", async () => {
+  test("stays forever if it may", async () => {
     const { clock, connections, port } = await serve(methods, {
       idleTimeoutMs: Number.POSITIVE_INFINITY,
     });

@@ -201,7 +201,7 @@ test("a peer that resets the connection in mid-call ends the call and nothing el
   expect(await link.call("echo", ["fine"])).toBe("fine");
 });
 
-test("connections above the limit are told that the server is busy, and closed", async () => {
+test("connections above the limit get a reply that the server is busy, and are closed", async () => {
   const { port, connections } = await serve(methods, { maxConnections: 2 });
   const [first, second] = [new RawSocket({ port }), new RawSocket({ port })];
   for (const client of [first, second]) await client.send(`${echo}\n`).lines(1);

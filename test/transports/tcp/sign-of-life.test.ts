@@ -60,7 +60,7 @@ test("a server that has long been silent is asked, and any answer keeps the conn
   expect(server.connection.isOpen).toBe(true);
 });
 
-test("a server that gives no sign of life is given up", async () => {
+test("a server that sends nothing for too long counts as lost", async () => {
   const server = await silentServer();
   server.clock.advance(30_000);
   expect((await server.next()).method).toBe("$/ping");

@@ -44,7 +44,7 @@ test("versions before TLS 1.2 are refused", async () => {
   await expect(connectSocket({ port, tls })).rejects.toMatchObject({ code: "CONNECTION_FAILED" });
 });
 
-test("a client that never shakes hands is given up, and does not hold up the close", async () => {
+test("a client that never shakes hands is disconnected, and does not hold up the close", async () => {
   const socket = await serveSocket(server, { port: 0, tls: { cert, key } });
   const silent = connectTcp(socket.port as number, "127.0.0.1");
   await new Promise((resolve) => silent.once("connect", resolve));

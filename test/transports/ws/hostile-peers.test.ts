@@ -133,7 +133,7 @@ describe.each(sides)("a %s", (_, attack) => {
     expect(await peer.closed).toBe(1008);
   });
 
-  test("takes no pong for a sign of life that does not answer its ping", async () => {
+  test("ignores a pong that does not answer its ping", async () => {
     const clock = new FakeClock();
     const peer = await attack({ clock });
     const asked = peer.pinged();
@@ -144,7 +144,7 @@ describe.each(sides)("a %s", (_, attack) => {
     expect(await peer.closed).toBeUndefined();
   });
 
-  test("takes the answer to its ping for a sign of life, but only once", async () => {
+  test("accepts the answer to its ping, but only once", async () => {
     const clock = new FakeClock();
     const peer = await attack({ clock });
     const asked = peer.pinged();
@@ -305,7 +305,7 @@ describe("a client that does not read", () => {
   });
 });
 
-test("a client does not wait for ever for a server that does not answer its close", async () => {
+test("a client does not wait forever for a server that does not answer its close", async () => {
   const { url, accepted } = await acceptingServer();
   const connection = await connectWebSocket(url);
   const socket = await accepted;

@@ -64,7 +64,7 @@ test("calls, streams and progress work in both directions", async () => {
 });
 
 describe("connecting", () => {
-  test.each([403, 404, 503])("a refusal with %i fails and tells the status", async (status) => {
+  test.each([403, 404, 503])("a refusal with %i fails with the status", async (status) => {
     const { url } = await serve(methods, { verify: () => ({ status, message: "no" }) });
     await expect(connectWebSocket(`${url}?ticket=secret`)).rejects.toMatchObject({
       name: "WireError",
@@ -94,7 +94,7 @@ describe("connecting", () => {
     await client.close();
   });
 
-  test("a host that says nothing is given up after a while", async () => {
+  test("connecting to a host that says nothing times out", async () => {
     const silent = createTcpServer();
     await new Promise<void>((resolve) => silent.listen(0, "127.0.0.1", resolve));
     onTestFinished(() => void silent.close());
@@ -183,7 +183,7 @@ describe("a wire that ends", () => {
     expect(await connection.closed).toBeInstanceOf(Error);
   });
 
-  test("the code and the words of a close are in the error", async () => {
+  test("the code and the reason of a close are in the error", async () => {
     const { url, server } = await strangeServer();
     server.on("connection", (ws) => ws.on("message", () => ws.close(4001, "begone")));
     const connection = await connect(url);
@@ -213,7 +213,7 @@ describe("a wire that ends", () => {
     await expect(connection.call("late")).rejects.toMatchObject({ code: "CLOSED" });
   });
 
-  test("a server that gives no sign of life is given up", async () => {
+  test("a server that sends nothing for too long counts as lost", async () => {
     const clock = new FakeClock();
     const { url } = await strangeServer({ autoPong: false });
     const connection = await connect(url, { clock });
@@ -237,7 +237,7 @@ describe("a wire that ends", () => {
 });
 
 describe("healing", () => {
-  test("a link goes on over a new connection when the old one broke", async () => {
+  test("a link continues over a new connection when the old one broke", async () => {
     const { port } = await serve(methods);
     const proxy = await startProxy({ port, host: "127.0.0.1" });
     onTestFinished(() => proxy.close());

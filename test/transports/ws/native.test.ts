@@ -50,11 +50,11 @@ describe("connecting", () => {
     const { url } = await serve(methods, { verify: () => ({ status: 403, message: "no" }) });
     await expect(connectWebSocket(`${url}?ticket=secret`)).rejects.toMatchObject({
       code: "CONNECTION_FAILED",
-      message: `${url} could not be connected to (1006)`,
+      message: `${url} could not be reached (1006)`,
     });
   });
 
-  test("a host that does not answer is given up after a while, or when the caller cancels", async () => {
+  test("connecting to a host that does not answer times out, or ends when the caller cancels", async () => {
     const silent = createTcpServer();
     await new Promise<void>((resolve) => silent.listen(0, "127.0.0.1", resolve));
     onTestFinished(() => void silent.close());
@@ -107,7 +107,7 @@ describe("a wire that ends", () => {
     expect(await call).toMatchObject({ name: "WireError", code: "CONNECTION_LOST" });
   });
 
-  test("the code and the words of a close are in the error", async () => {
+  test("the code and the reason of a close are in the error", async () => {
     const { url, server } = await strangeServer();
     server.on("connection", (ws) => ws.on("message", () => ws.close(1013, "later")));
     const connection = await connectWebSocket(url);
@@ -135,7 +135,7 @@ describe("a wire that ends", () => {
     await connection.closed;
   });
 
-  test("a link heals", async () => {
+  test("a link reconnects", async () => {
     const { port } = await serve(methods);
     const proxy = await startProxy({ port, host: "127.0.0.1" });
     onTestFinished(() => proxy.close());

@@ -133,7 +133,7 @@ describe("a message that is none", () => {
         data: {
           limit: "maxMessageBytes",
           max: 1000,
-          details: "a message holds at most 1000 bytes",
+          details: "a message must have at most 1000 bytes",
         },
       },
       id: null,
@@ -178,7 +178,7 @@ describe("a client that does not read", () => {
     [256 * 1024, 10_000],
     // Less than Node lets wait before it speaks of a socket that is full.
     [16 * 1024, 3_000],
-  ])("stops a stream at %i bytes, which goes on when it reads again", async (most, length) => {
+  ])("stops a stream at %i bytes, which continues when it reads again", async (most, length) => {
     const limits = { maxBufferedBytes: most };
     const count = Math.ceil((socketBytes + 4 * 1024 * 1024) / length);
     let made = 0;
@@ -307,7 +307,7 @@ describe("admission", () => {
     expect(body).toBe("Who are you?");
   });
 
-  test("a check that throws refuses, and tells only the log why", async () => {
+  test("a check that throws refuses, and only the log has the reason", async () => {
     const logged: unknown[] = [];
     const log: Log = { ...silentLog, error: (fields) => logged.push(fields) };
     const { port } = await serve(methods, {
@@ -383,7 +383,7 @@ describe("admission", () => {
   });
 });
 
-test("an HTTP server that closes lets calls on its sockets finish, and its service goes on", async () => {
+test("an HTTP server that closes lets calls on its sockets finish, and its service continues", async () => {
   const work = deferred();
   const service = createServer({ ...methods, wait: () => work.promise }, { log: silentLog });
   onTestFinished(() => service.close());
@@ -429,7 +429,7 @@ describe("a server that closes", () => {
     await closing;
   });
 
-  test("does not wait for ever for a client that does not answer", async () => {
+  test("does not wait forever for a client that does not answer", async () => {
     const { port, server, http } = await serve(methods);
     const socket = await upgraded(port);
     socket.pause();

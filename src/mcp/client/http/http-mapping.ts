@@ -1,9 +1,9 @@
 import type { HeaderRecord } from "../../../http/client-exchange.ts";
 import { isEnvelope } from "../../../protocol/envelope.ts";
 import { RemoteError, WireError } from "../../../protocol/errors.ts";
+import { parseJson } from "../../../protocol/json-text.ts";
 import type { Request } from "../../../protocol/message.ts";
 import { replyOf } from "../../../protocol/pair.ts";
-import { parseJson } from "../../../protocol/parsed-json.ts";
 import { headerValue, namedBy } from "../../header-values.ts";
 import { MetaKey } from "../../meta-keys.ts";
 import { isHandshake, lostStatuses } from "../handshake.ts";
@@ -61,7 +61,7 @@ function refused(status: number, cause?: Error): WireError {
   return new WireError("HTTP_STATUS", sentence, { status, ...(cause !== undefined && { cause }) });
 }
 
-/** The server forgot the session and did not take the request, so it may be sent in a new one. */
+/** The server forgot the session and did not accept the request, so it may be sent in a new one. */
 export class SessionLost extends WireError {
   /** `cause` is the error that the server sent, if any. */
   constructor(status: number, cause?: Error) {

@@ -79,3 +79,28 @@ export class InFlightLimit {
 function cancelled(): WireError {
   return new WireError("ABORTED", "the call was cancelled before it was sent");
 }
+
+/** Most answers on their way to the server. */
+const mostAnswers = 64;
+
+/** Bounds the answers to the server's requests: it could send any number of requests and read no answer. */
+export class AnswersInFlight {
+  #count = 0;
+  readonly #waiting: (() => void)[] = [];
+
+  async send(post: () => Promise<void>): Promise<void> {
+    this.#count++;
+    try {
+      await post();
+    } finally {
+      this.#count--;
+      for (const resume of this.#waiting.splice(0)) resume();
+    }
+  }
+
+  /** Resolves when the next request of the server may be read; undefined if it may be now. */
+  room(): Promise<void> | undefined {
+    if (this.#count < mostAnswers) return undefined;
+    return new Promise((resolve) => this.#waiting.push(resolve));
+  }
+}

@@ -75,7 +75,7 @@ export async function* resumableEvents(
         lost = notResumed(response.status);
         if (response.status < 500) throw lost;
       } catch (error) {
-        // The server took the request, whatever keeps the client from resuming its stream.
+        // The server has accepted the request, even if its stream cannot be resumed.
         lost = reportedAs("CONNECTION_LOST", wireErrorOf(error)) as WireError;
         if (lost.status !== undefined && lost.status < 500) throw lost;
       }

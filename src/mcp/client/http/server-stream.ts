@@ -45,7 +45,7 @@ export class ServerStream {
     const { signal } = this.#controller;
     const { maxResumes = 5, sessionHeaders, receive, gap, forgotten, clock, log } = options;
     let wasOpen = false;
-    // A server that had such a stream before will have one again, however long it is down.
+    // A server that had such a stream before will have one again after any downtime.
     for (let failures = 0; (wasOpen || failures <= maxResumes) && !signal.aborted; failures++) {
       try {
         const headers = { accept: "text/event-stream", ...sessionHeaders() };

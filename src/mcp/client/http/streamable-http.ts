@@ -4,15 +4,14 @@ import { BriefMap } from "../../../protocol/brief-map.ts";
 import { isEnvelope } from "../../../protocol/envelope.ts";
 import { WireError } from "../../../protocol/errors.ts";
 import { exchangeLink, type Payload } from "../../../protocol/exchange.ts";
+import { parseJson } from "../../../protocol/json-text.ts";
 import type { Link, Outgoing } from "../../../protocol/link.ts";
 import type { Reply, Request } from "../../../protocol/message.ts";
 import { Origin } from "../../../protocol/origin.ts";
 import { callsOf, dropCall } from "../../../protocol/origin-calls.ts";
-import { parseJson } from "../../../protocol/parsed-json.ts";
 import { requestText } from "../../../protocol/serialize.ts";
 import { isHandshake } from "../handshake.ts";
 import type { ClientEnd, McpLink } from "../wire.ts";
-import { AnswersInFlight } from "./answers-in-flight.ts";
 import {
   type HttpSession,
   headersFor,
@@ -31,7 +30,7 @@ import {
   type Send,
 } from "./http-sender.ts";
 import { connectHttpSse } from "./http-sse.ts";
-import { InFlightLimit, inFlightOf } from "./in-flight-limit.ts";
+import { AnswersInFlight, InFlightLimit, inFlightOf } from "./in-flight-limit.ts";
 import { type ResumeOptions, resumableEvents } from "./resumable-events.ts";
 import { ServerStream } from "./server-stream.ts";
 
@@ -231,7 +230,7 @@ export class StreamableHttp implements McpLink {
     return undefined;
   }
 
-  /** A caller whose time is up before a broken stream was resumed learns of the loss. */
+  /** If a call times out before its broken stream was resumed, its error is the loss. */
   #lost(payload: Payload, lost: WireError): void {
     const [request] = payload.requests as readonly [Request];
     const caller = this.#callers.take(request.id);

@@ -157,8 +157,8 @@ export function admission(
     if (authorization !== undefined) {
       return authorization.check(message.head.get("authorization"), log);
     }
-    const verdict = await admit?.(new HttpTransport(message, undefined));
-    return isRefusal(verdict) ? { refusal: notAdmitted(verdict) } : { principal: verdict };
+    const decision = await admit?.(new HttpTransport(message, undefined));
+    return isRefusal(decision) ? { refusal: notAdmitted(decision) } : { principal: decision };
   };
   return (message, request) => {
     if (authorization === undefined && admit === undefined) {

@@ -31,14 +31,14 @@ function open(
   session: Session,
   { exchange }: McpExchange,
 ): EventPeer {
-  // The reader of an earlier stream has gone, and did not resume it.
+  // The reader of an earlier stream disconnected, and did not resume it.
   session.listening?.abandon();
   const host: EventHost = {
     origin: undefined,
     openEvents: () => exchange.openSink((sink) => events.detach(sink)),
     abandon() {
       shared?.leave(session);
-      shared?.news.leave();
+      shared?.updates.leave();
       if (session.listening !== events) return;
       session.listening = undefined;
       session.peer = undefined;
@@ -50,7 +50,7 @@ function open(
   session.listening = events;
   session.peer = new StreamPeer(events, session);
   shared?.enter(session);
-  shared?.news.enter();
+  shared?.updates.enter();
   events.open();
   return events;
 }
@@ -96,7 +96,7 @@ async function resumeShared(
   }
 }
 
-/** Goes on with what a session listens on, beginning with what the client has missed. */
+/** Continues the stream on which a session listens, beginning with what the client has missed. */
 function takeOver(
   endpoint: McpEndpoint,
   session: Session,

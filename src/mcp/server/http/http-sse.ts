@@ -89,7 +89,7 @@ export function httpSseHandler(
       service: server,
       transport: new HttpTransport(message, undefined),
       notices: mcpNotices,
-      verdict: { value: principal },
+      decision: { value: principal },
     });
     open.set(id, { connection, channel, principal: principal?.id });
     const beat = (): void => {

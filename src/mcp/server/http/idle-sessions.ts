@@ -12,7 +12,7 @@ export class IdleSessions {
   readonly #due: (session: Session) => void;
   #timer: Timer | undefined;
 
-  /** `due` is called with each session whose time is up. */
+  /** `due` is called with each session that has been idle for too long. */
   constructor(clock: Clock, idleMs: number, due: (session: Session) => void) {
     this.#clock = clock;
     this.#idleMs = idleMs;

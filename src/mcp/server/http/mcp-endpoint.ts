@@ -37,7 +37,7 @@ import { listen } from "./get-stream.ts";
 import { McpExchange } from "./mcp-exchange.ts";
 import * as refusals from "./mcp-refusals.ts";
 import { idleSessionMs, type SessionOptions, SessionTable } from "./session-table.ts";
-import { type Letter, SharedSessions } from "./shared-sessions.ts";
+import { type ForwardedMessage, SharedSessions } from "./shared-sessions.ts";
 import type { McpHead } from "./standard-headers.ts";
 
 export interface McpHttpOptions extends HostCheckOptions {
@@ -160,10 +160,10 @@ export class McpEndpoint {
     this.server.changes.addSession(session);
   }
 
-  /** The call of this request goes on after this turn of the event loop. */
+  /** The call of this request continues after this turn of the event loop. */
   enter(exchange: McpExchange): void {
     this.#open.add(exchange);
-    if (exchange.listens) this.shared?.news.enter();
+    if (exchange.listens) this.shared?.updates.enter();
     else this.#calls++;
     if (exchange.session !== undefined) {
       exchange.session.running++;
@@ -174,7 +174,7 @@ export class McpEndpoint {
 
   leave(exchange: McpExchange): void {
     this.#open.remove(exchange);
-    if (exchange.listens) this.shared?.news.leave();
+    if (exchange.listens) this.shared?.updates.leave();
     else if (--this.#calls === 0) for (const resolve of this.#idle.splice(0)) resolve();
     const { session } = exchange;
     if (session === undefined) return;
@@ -236,14 +236,14 @@ export class McpEndpoint {
       sessions: this.sessions,
       changes,
       adopted: (session) => changes.addSession(session),
-      received: (session, letter) => this.#received(session, letter),
+      received: (session, message) => this.#received(session, message),
     });
   }
 
   /** Another process of the fleet has received something for this one. */
-  #received(session: Session, letter: Letter): void {
-    if ("reply" in letter) session.pending.settle(letter.reply);
-    else if ("cancel" in letter) this.cancel(session, letter.cancel);
+  #received(session: Session, message: ForwardedMessage): void {
+    if ("reply" in message) session.pending.settle(message.reply);
+    else if ("cancel" in message) this.cancel(session, message.cancel);
     else this.sessions.end(session);
   }
 

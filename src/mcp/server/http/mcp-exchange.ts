@@ -24,7 +24,7 @@ import { modernWire } from "../modern.ts";
 import type { Session } from "../session.ts";
 import type { McpEndpoint } from "./mcp-endpoint.ts";
 import * as refusals from "./mcp-refusals.ts";
-import type { Letter, SharedSessions } from "./shared-sessions.ts";
+import type { ForwardedMessage, SharedSessions } from "./shared-sessions.ts";
 import { headerFault, isModernRequest, McpHead } from "./standard-headers.ts";
 import { eventForm, StreamPeer } from "./stream-peer.ts";
 
@@ -146,26 +146,26 @@ export class McpExchange implements ExchangeHost, Linked<McpExchange> {
       return;
     }
     this.#endpoint.withSession(this, (session) => {
-      const posted = this.#receiveOwn(message, session);
-      if (posted === undefined) this.#answer(message, text, session);
-      else return andThen(posted, () => this.#accept());
+      const forwarded = this.#receiveOwn(message, session);
+      if (forwarded === undefined) this.#answer(message, text, session);
+      else return andThen(forwarded, () => this.#accept());
     });
   }
 
   /**
-   * Takes replies to calls of the server, and notifications about calls; those for another process are posted. Undefined
+   * Takes replies to calls of the server, and notifications about calls; those for another process are forwarded. Undefined
    * if it is neither.
    */
   #receiveOwn(message: Envelope, session: Session): MaybePromise<true> | undefined {
-    const letter = letterOf(message);
-    if (letter === undefined) return undefined;
+    const forwarded = forwardedIn(message);
+    if (forwarded === undefined) return undefined;
     const { shared } = this.#endpoint;
     const isDone =
-      "reply" in letter
-        ? session.pending.settle(letter.reply) || shared?.isOwn(letter.reply) !== false
-        : letter.cancel === undefined || this.#endpoint.cancel(session, letter.cancel);
+      "reply" in forwarded
+        ? session.pending.settle(forwarded.reply) || shared?.isOwn(forwarded.reply) !== false
+        : forwarded.cancel === undefined || this.#endpoint.cancel(session, forwarded.cancel);
     if (isDone || shared === undefined) return true;
-    return shared.post(session, letter as Letter).then(() => true);
+    return shared.forward(session, forwarded as ForwardedMessage).then(() => true);
   }
 
   /** Only one revision has batches; the answerer checks the entries. */
@@ -226,7 +226,7 @@ export class McpExchange implements ExchangeHost, Linked<McpExchange> {
     this.exchange.answer(session === undefined ? answer : this.#stored(answer, session), origin);
   }
 
-  /** Other processes must know what the request has changed before its client does. */
+  /** Other processes must know the changes of the request before its client does. */
   #stored(answer: Answer, session: Session): Answer {
     const { shared } = this.#endpoint;
     if (shared === undefined) return answer;
@@ -265,8 +265,8 @@ export class McpExchange implements ExchangeHost, Linked<McpExchange> {
   }
 }
 
-/** What a client sends about calls in progress. */
-function letterOf(
+/** Messages of a client about calls in progress. */
+function forwardedIn(
   message: Envelope,
 ): { readonly reply: Envelope } | { readonly cancel: Id | undefined } | undefined {
   const { method, params } = message;

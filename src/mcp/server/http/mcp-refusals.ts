@@ -36,7 +36,7 @@ export const alreadyInitialized = refusal(
   ErrorCode.InvalidRequest,
   "the session is already initialized",
 );
-export const streamGone = refusal(400, BadRequest, "this stream does not exist any more");
+export const streamGone = refusal(400, BadRequest, "this stream no longer exists");
 export const sessionGone = refusal(404, SessionNotFound, "Session not found");
 export const unacceptable = refusal(
   406,
@@ -58,11 +58,11 @@ export const tooManySessions = refusal(503, BadRequest, "there are too many sess
 export const forbidden = (sentence: string): Refusal => refusal(403, BadRequest, sentence);
 
 export function notAllowed(allow: string): Refusal {
-  return refusal(405, BadRequest, "this HTTP method is not served here", { allow });
+  return refusal(405, BadRequest, "this HTTP method is not supported here", { allow });
 }
 
 export function tooLarge(maxBytes: number): Refusal {
-  const sentence = `a message holds at most ${maxBytes} bytes`;
+  const sentence = `a message must have at most ${maxBytes} bytes`;
   return refusal(413, ErrorCode.InvalidRequest, sentence, { connection: "close" });
 }
 

@@ -10,16 +10,16 @@ import type { LegacyRevision } from "../../revisions.ts";
 import type { Changes } from "../changes.ts";
 import { mostPages, Session } from "../session.ts";
 import { type SessionTable, unusedMs } from "./session-table.ts";
-import { type NewsBody, SharedNews } from "./shared-news.ts";
 import {
   endLostStream,
   SharedStreams,
   type StreamBody,
   type StreamRecord,
 } from "./shared-streams.ts";
+import { SharedUpdates, type UpdatesBody } from "./shared-updates.ts";
 
-/** What a process received of a client for whichever process waits for it. */
-export type Letter =
+/** What a process received from a client on behalf of the process that waits for it. */
+export type ForwardedMessage =
   | { readonly reply: Envelope }
   | { readonly cancel: Id }
   | { readonly ended: true };
@@ -41,13 +41,13 @@ interface SessionBody extends SessionState {
   readonly info?: Implementation | undefined;
   /** When its time to live was last extended, in milliseconds since the epoch; undefined before its first use. */
   readonly usedAt?: number | undefined;
-  /** How many letters there have been; the last ones are `letters`. */
+  /** How many messages have been passed on; the last ones are `forwarded`. */
   readonly count: number;
-  readonly letters: readonly Letter[];
+  readonly forwarded: readonly ForwardedMessage[];
 }
 
 type SessionRecord = WorkRecord<SessionBody>;
-type Body = SessionBody | StreamBody | NewsBody;
+type Body = SessionBody | StreamBody | UpdatesBody;
 
 export interface SharedSessionSettings {
   readonly store: WorkStore;
@@ -59,11 +59,11 @@ export interface SharedSessionSettings {
   /** This process has not seen the session before. */
   adopted(session: Session): void;
   /** Passes on what another process has received. */
-  received(session: Session, letter: Letter): void;
+  received(session: Session, message: ForwardedMessage): void;
 }
 
-/** A letter is read within a fraction of a second; older ones are dropped. */
-const mostLetters = 100;
+/** A message is read within a fraction of a second; older ones are dropped. */
+const mostForwarded = 100;
 const endedMs = 60_000;
 const idForm = /^[\da-f-]{36}$/;
 const owner = JSON.stringify(["mcp", "session"]);
@@ -76,10 +76,10 @@ export class SharedSessions {
   readonly #settings: SharedSessionSettings;
   readonly #table: WorkTable<Body>;
   readonly streams: SharedStreams;
-  readonly news: SharedNews;
-  /** Letters that this process has read, or that came before it knew the session. */
+  readonly updates: SharedUpdates;
+  /** Messages that this process has read, or that were stored before it knew the session. */
   readonly #read = new WeakMap<Session, number>();
-  /** The state as it was stored last, which tells what a request has changed. */
+  /** The state as it was stored last, to find out what a request has changed. */
   readonly #stored = new WeakMap<Session, SessionState>();
   readonly #followed = new Map<Session, { count: number; stop(): void }>();
   /** Requests to clients have ids that name the process. */
@@ -98,15 +98,15 @@ export class SharedSessions {
     });
     const now = (): number => clock.now();
     this.streams = new SharedStreams(this.#table as unknown as WorkTable<StreamBody>, now);
-    this.news = new SharedNews({
+    this.updates = new SharedUpdates({
       store,
-      table: this.#table as unknown as WorkTable<NewsBody>,
+      table: this.#table as unknown as WorkTable<UpdatesBody>,
       now,
       from: this.#prefix,
       deliver: (item) => changes.deliver(item),
       failed: (error) => log.warn({ err: error }, "could not share a change with other processes"),
     });
-    changes.publish = (item) => this.news.publish(item);
+    changes.publish = (item) => this.updates.publish(item);
   }
 
   /** Stores a new session. */
@@ -126,7 +126,7 @@ export class SharedSessions {
       info: session.info,
       ...state,
       count: 0,
-      letters: [],
+      forwarded: [],
     };
     await store.save({
       id: idOf(session.id),
@@ -160,7 +160,7 @@ export class SharedSessions {
     return session;
   }
 
-  /** Stores what a request has changed, beside what other processes have changed meanwhile. */
+  /** Stores what a request has changed, and keeps what other processes have changed meanwhile. */
   async store(session: Session): Promise<void> {
     while (session.isChanged) {
       const state = stateOf(session);
@@ -172,11 +172,11 @@ export class SharedSessions {
   }
 
   /** Passes on what another process waits for. */
-  async post(session: Session, letter: Letter): Promise<void> {
+  async forward(session: Session, message: ForwardedMessage): Promise<void> {
     await this.#change(session, (body) => ({
       ...body,
       count: body.count + 1,
-      letters: [...body.letters, letter].slice(-mostLetters),
+      forwarded: [...body.forwarded, message].slice(-mostForwarded),
     }));
   }
 
@@ -186,7 +186,7 @@ export class SharedSessions {
   }
 
   async end(session: Session): Promise<void> {
-    await this.post(session, { ended: true });
+    await this.forward(session, { ended: true });
     await this.#table.change(idOf(session.id), owner, (record) => ({
       record: {
         ...record,
@@ -205,7 +205,7 @@ export class SharedSessions {
       await this.#table.remove(record.id);
   }
 
-  /** Reads letters as long as this process does something for the session. */
+  /** Reads messages as long as this process does something for the session. */
   enter(session: Session): void {
     const followed = this.#followed.get(session);
     if (followed !== undefined) {
@@ -262,7 +262,7 @@ export class SharedSessions {
     return session;
   }
 
-  /** Takes over the state of a session, unless a request is about to change it, and reads its letters. */
+  /** Takes over the state of a session, unless a request is about to change it, and reads its messages. */
   #take(session: Session, { body, phase }: SessionRecord): void {
     if (!session.isChanged) {
       session.logLevel = body.logLevel;
@@ -272,9 +272,10 @@ export class SharedSessions {
     }
     const read = this.#read.get(session) ?? body.count;
     this.#read.set(session, body.count);
-    const unread = Math.min(body.count - read, body.letters.length);
+    const unread = Math.min(body.count - read, body.forwarded.length);
     if (unread > 0)
-      for (const letter of body.letters.slice(-unread)) this.#settings.received(session, letter);
+      for (const message of body.forwarded.slice(-unread))
+        this.#settings.received(session, message);
     if (phase === "over") this.#settings.sessions.end(session);
   }
 
@@ -284,7 +285,7 @@ export class SharedSessions {
     const now = clock.now();
     if (usedAt !== undefined && now - usedAt < Math.min(60_000, idleMs / 4)) return;
     this.#change(session, (body) => ({ ...body, usedAt: now })).catch((error: unknown) => {
-      log.warn({ err: error }, "could not extend the time of a session");
+      log.warn({ err: error }, "could not extend the lifetime of a session");
     });
   }
 

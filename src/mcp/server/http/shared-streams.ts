@@ -75,7 +75,7 @@ export class SharedStreams {
 
   /**
    * The stream when that event is stored: its client gets the event a little earlier. What a session listens on is read
-   * twice, because this process goes on with it, and its last events may be on their way to the store.
+   * twice, because this process continues it, and its last events may be on their way to the store.
    */
   async find(key: string, session: string, after: number): Promise<StreamRecord | undefined> {
     for (let reads = 1; ; reads++) {
@@ -87,7 +87,7 @@ export class SharedStreams {
     }
   }
 
-  /** Sends the rest of a stream to a client, as another process goes on with it. */
+  /** Sends the rest of a stream to a client, as another process continues it. */
   follow(key: string, record: StreamRecord, after: number, sink: EventSink): () => void {
     let sent = after;
     let readAt = 0;

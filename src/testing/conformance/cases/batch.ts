@@ -22,7 +22,7 @@ const whole = must(
 );
 const each = must(
   "JSON-RPC 2.0, 6 and 7",
-  "A batch is answered with an array that holds a response to each request in it. The text says should; its examples leave no choice, and callers depend on it.",
+  "A batch is answered with an array that holds a response to each request in it. The specification says SHOULD; its examples leave no choice, and callers depend on it.",
 );
 const apart = must(
   "JSON-RPC 2.0, 6 and 7",
@@ -106,7 +106,7 @@ export const batchCases: readonly ConformanceCase[] = [
   write("nested", "A batch in a batch is an invalid request", apart, [
     ask(entries(entries(request({ id: 1 }))), batch(invalid)),
   ]),
-  write("mixed", "A wrong entry leaves the others alone", apart, [
+  write("mixed", "A wrong entry does not affect the others", apart, [
     ask(
       entries(request({ id: 1 }), '{"foo":"boo"}', "null", request({ id: 2 })),
       batch(failing(notFound, "1"), invalid, invalid, failing(notFound, "2")),
@@ -122,7 +122,7 @@ export const batchCases: readonly ConformanceCase[] = [
       batch(failing(notFound, "1"), failing(notFound, "2")),
     ),
   ]),
-  write("notification-and-junk", "A notification beside a wrong entry is not answered", silent, [
+  write("notification-and-junk", "A notification next to a wrong entry is not answered", silent, [
     ask(entries(request({}), "1"), batch(invalid)),
   ]),
 ];

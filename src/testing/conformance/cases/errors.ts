@@ -18,7 +18,7 @@ const form = must(
   "An error is an object with an integer code and a message that is a string; the response has no result.",
 );
 const hidden = hygiene(
-  "What is inside a server (stack traces, paths, texts of exceptions) is no business of its callers.",
+  "Internals of a server (stack traces, paths, messages of exceptions) must not reach its clients.",
 );
 
 /** Patterns that no answer should match. */
@@ -51,14 +51,14 @@ export const errorCases: readonly ConformanceCase[] = [
       ),
     ],
   ),
-  write("failure-text", "The text of an exception stays inside the server", hidden, {
+  write("failure-text", "The message of an exception is not sent", hidden, {
     ...ask(request({ method: "<fail>", params: ["conformance-secret-4711"], id: 1 }), {
       kind: "reply",
       reply: { ids: ["1"], codes: "any" },
     }),
     hides: { "the text of the exception": "conformance-secret-4711", ...stackTrace },
   }),
-  write("no-stack", "Refusals hold no stack trace", hidden, [
+  write("no-stack", "Errors contain no stack trace", hidden, [
     { ...ask("{", settled), hides: stackTrace },
     { ...ask(request({ method: 1, id: 1 }), settled), hides: stackTrace },
     { ...ask(request({ id: 1 }), settled), hides: stackTrace },

@@ -26,14 +26,14 @@ const cut = must(
 );
 const lines = should(
   "JSON Lines; NDJSON 1.0, 3",
-  "With one message per line, a carriage return before the line feed and empty lines mean nothing.",
+  "With one message per line, a carriage return before the line feed and empty lines have no meaning.",
 );
 const headers = should(
   "Language Server Protocol, base protocol",
-  "In the framing of language servers, Content-Length counts bytes, header names know no case, and Content-Type is allowed.",
+  "In the framing of language servers, Content-Length counts bytes, header names are case-insensitive, and Content-Type is allowed.",
 );
 const broken = hygiene(
-  "A frame that cannot be read is answered, or the connection is closed. To wait for its end without a word leaves the caller waiting too.",
+  "A frame that cannot be read is answered, or the connection is closed. A server that silently waits for the rest keeps its client waiting.",
 );
 const frames = must("RFC 6455, 5.4", "A message in several frames is one message.");
 
@@ -69,8 +69,8 @@ export const framingCases: readonly ConformanceCase[] = [
     pieces(3, [call, request({ id: 2 })], both),
   ]),
   writeLines("crlf", "A line may end with CR and LF", lines, [raw(`${call}\r\n`, found)]),
-  writeLines("blank-lines", "Empty lines mean nothing", lines, [raw(`\n\n${call}\n\r\n\n`, found)]),
-  writeLines("junk-line", "A line that is not JSON leaves the next one alone", lines, [
+  writeLines("blank-lines", "Empty lines are ignored", lines, [raw(`\n\n${call}\n\r\n\n`, found)]),
+  writeLines("junk-line", "A line that is not JSON does not affect the next one", lines, [
     raw(`not json\n${call}\n`, {
       kind: "replies",
       replies: [failing(parseError, "null"), failing(notFound, "1")],
@@ -80,7 +80,7 @@ export const framingCases: readonly ConformanceCase[] = [
   writeContentLength("header-case", "content-length is Content-Length", headers, [
     raw(`content-length: ${call.length}\r\n\r\n${call}`, found),
   ]),
-  writeContentLength("content-type", "A Content-Type beside the length is passed over", headers, [
+  writeContentLength("content-type", "A Content-Type beside the length is ignored", headers, [
     raw(
       `Content-Length: ${call.length}\r\nContent-Type: application/vscode-jsonrpc; charset=utf-8\r\n\r\n${call}`,
       found,
@@ -103,7 +103,7 @@ export const framingCases: readonly ConformanceCase[] = [
     "A binary frame is answered or refused",
     {
       ...broken,
-      says: "JSON-RPC is text. A binary frame may be read as text or refused, but not passed over in silence.",
+      says: "JSON-RPC is text. A binary frame may be read as text or refused, but not silently ignored.",
     },
     [{ send: { kind: "frame", form: "binary", text: call }, expect: { kind: "settled" } }],
   ),

@@ -24,7 +24,7 @@ const carried = should(
   "JSON-RPC says nothing about HTTP. The old proposal for it, and what clients do, has POST, application/json and the status 200 for replies.",
 );
 const careful = hygiene(
-  "A request that is not proper HTTP is refused at once, not waited for and not guessed at.",
+  "A request that is not proper HTTP is refused at once; the server neither waits nor guesses.",
   "RFC 9112, 6",
 );
 
@@ -63,12 +63,12 @@ export const httpCases: readonly ConformanceCase[] = [
   writeHttp("charset", "application/json with a charset is the same type", carried, [
     post({ "content-type": "application/json; charset=utf-8" }, call, found),
   ]),
-  writeHttp("accept-any", "A caller that accepts anything gets a reply", carried, [
+  writeHttp("accept-any", "A client that accepts anything gets a reply", carried, [
     post({ accept: "*/*" }, call, found),
   ]),
   writeHttp(
     "events",
-    "A caller that accepts events gets the same reply, as events or as JSON",
+    "A client that accepts events gets the same reply, as events or as JSON",
     should(
       "HTML, 9.2; beyond JSON-RPC 2.0",
       "A reply that is sent as a stream of events is the data of an event, in the form that the HTML standard gives.",
@@ -84,7 +84,7 @@ export const httpCases: readonly ConformanceCase[] = [
   ),
   writeHttp(
     "not-json",
-    "A body that is not JSON is a parse error also with a header of JSON",
+    "A body that is not JSON is a parse error, also if its header says JSON",
     carried,
     [post({}, "a=1&b=2", error(parseError, "null"))],
   ),
@@ -105,7 +105,7 @@ export const httpCases: readonly ConformanceCase[] = [
     "not-utf8",
     "Bytes that are not UTF-8 are refused",
     hygiene(
-      "JSON between systems is UTF-8 (RFC 8259). To replace what is not changes what was said.",
+      "JSON between systems is UTF-8 (RFC 8259). Replacing invalid bytes would change the message.",
       "RFC 8259, 8.1",
     ),
     [askInvalidUtf8()],
@@ -115,8 +115,8 @@ export const httpCases: readonly ConformanceCase[] = [
   ]),
   writeRawHttp(
     "chunked",
-    "A body in chunks is a body",
-    should("RFC 9112, 7.1", "A recipient must be able to take the chunked transfer coding."),
+    "A chunked body is accepted",
+    should("RFC 9112, 7.1", "A recipient must be able to read the chunked transfer coding."),
     [
       raw(
         [json, "Transfer-Encoding: chunked"],
@@ -127,10 +127,10 @@ export const httpCases: readonly ConformanceCase[] = [
   ),
   writeRawHttp(
     "keep-alive",
-    "A connection lives on after a parse error",
+    "A connection stays open after a parse error",
     should(
       "RFC 9112, 9.3",
-      "Connections persist; an error in the content of one request is no error of the connection.",
+      "Connections persist; an error in the content of one request does not concern the connection.",
     ),
     [
       {
@@ -148,7 +148,7 @@ export const httpCases: readonly ConformanceCase[] = [
   ),
   writeRawHttp(
     "huge-length",
-    "A Content-Length of 99999999999 is refused before the body comes",
+    "A Content-Length of 99999999999 is refused before the body arrives",
     careful,
     [raw([json, "Content-Length: 99999999999"], "{", refusal)],
   ),
@@ -157,10 +157,10 @@ export const httpCases: readonly ConformanceCase[] = [
   ]),
   writeRawHttp(
     "two-lengths",
-    "Content-Length beside Transfer-Encoding is refused",
+    "Content-Length together with Transfer-Encoding is refused",
     {
       ...careful,
-      says: "A request with both is how one request is smuggled inside another; a server ought to refuse it.",
+      says: "A request with both is how one request is smuggled inside another; a server should refuse it.",
       section: "RFC 9112, 6.1",
     },
     [

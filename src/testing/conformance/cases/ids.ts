@@ -26,7 +26,7 @@ const wrongType = must(
   "An id is a string, a number or null. Anything else makes the request invalid, and the response has the id null.",
 );
 const care = hygiene(
-  "An id that is hard to hold is answered or refused, and the answer is well-formed.",
+  "An id that is hard to represent is answered or refused, and the answer is well-formed.",
 );
 
 /** A call with this id, which must be returned unchanged. */
@@ -53,19 +53,19 @@ export const idCases: readonly ConformanceCase[] = [
   write("escapes", "Quotes, backslashes and line breaks come back", same, [
     echoed('"a\\"b\\\\c\\nd"'),
   ]),
-  write("property-names", "Names that objects have by themselves come back", same, [
+  write("property-names", "Names that every object has come back", same, [
     echoed('"__proto__"'),
     echoed('"constructor"'),
   ]),
   write("null", "A call with the id null is answered", nullId, [echoed("null")]),
-  write("boolean", "A boolean is no id", wrongType, [
+  write("boolean", "A boolean is not a valid id", wrongType, [
     ask(request({ id: true }), error(invalidRequest, "null")),
     ask(request({ id: false }), error(invalidRequest, "null")),
   ]),
-  write("object", "An object is no id", wrongType, [
+  write("object", "An object is not a valid id", wrongType, [
     ask(request({ id: {} }), error(invalidRequest, "null")),
   ]),
-  write("array", "An array is no id", wrongType, [
+  write("array", "An array is not a valid id", wrongType, [
     ask(request({ id: [1] }), error(invalidRequest, "null")),
   ]),
   write("overflow", "A number beyond all doubles is answered or refused", care, [

@@ -4,10 +4,10 @@ import { hygiene, refusal, settled, unaccepted, writerOf } from "../case-builder
 const write = writerOf("limits");
 
 const survives = hygiene(
-  "A message that is hard to take is answered or refused. It neither ends the server nor leaves its caller waiting.",
+  "A message that is hard to process is answered or refused. It neither ends the server nor leaves its caller waiting.",
 );
 const bounded = hygiene(
-  "A server that takes messages of any size can be made to run out of memory by anybody.",
+  "Any client can make a server that accepts messages of any size run out of memory.",
 );
 
 function large(text: Text, expect: Expectation = settled): ConformanceExchange {
@@ -24,7 +24,7 @@ function nested(times: number): Text {
 }
 
 export const limitCases: readonly ConformanceCase[] = [
-  write("deep", "A message that is nested deep is answered or refused", survives, [
+  write("deep", "A deeply nested message is answered or refused", survives, [
     large(nested(1_000)),
     large(nested(50_000)),
   ]),

@@ -32,11 +32,11 @@ const silence = must(
 );
 const unreadable = must(
   "JSON-RPC 2.0, 5 and 5.1",
-  "Text that is not JSON gives -32700, with the id null.",
+  "A message that is not JSON gives -32700, with the id null.",
 );
 const noRequest = must(
   "JSON-RPC 2.0, 4, 5 and 5.1",
-  "JSON that is not a valid Request object gives -32600. Where the id cannot be told, it is null.",
+  "JSON that is not a valid Request object gives -32600. If the id cannot be determined, it is null.",
 );
 const writing = must(
   "JSON-RPC 2.0, 2",
@@ -44,7 +44,7 @@ const writing = must(
 );
 const strictCase = should("JSON-RPC 2.0, 2", "Names of members are case-sensitive.");
 const lenient = hygiene(
-  "The specification forbids no further members; a server that passes over them can be extended.",
+  "The specification does not forbid other members; a server that ignores them can be extended.",
 );
 
 /** The cases of the group "core". */
@@ -82,7 +82,7 @@ export const messageCases: readonly ConformanceCase[] = [
   write("notification-params", "A notification with wrong params is not answered", silence, [
     ask(request({ method: "<add>", params: ["x"] }), nothing),
   ]),
-  write("parse-error", "Text that is not JSON is a parse error", unreadable, [
+  write("parse-error", "A message that is not JSON is a parse error", unreadable, [
     ask('{"jsonrpc": "2.0", "method": "foobar, "params": "bar", "baz]', error(parseError, "null")),
   ]),
   write("truncated", "A message that is cut off is a parse error", unreadable, [
@@ -106,19 +106,19 @@ export const messageCases: readonly ConformanceCase[] = [
   writeHttp("empty", "An empty body is a parse error", unreadable, [
     ask("", error(parseError, "null")),
   ]),
-  write("scalars", "A number, a string, a boolean or null is no request", noRequest, [
+  write("scalars", "A number, a string, a boolean or null is not a request", noRequest, [
     ...["1", '"conformance.absent"', "true", "null"].map((text) =>
       ask(text, error(invalidRequest, "null")),
     ),
   ]),
-  write("empty-object", "An object without members is no request", noRequest, [
+  write("empty-object", "An object without members is not a request", noRequest, [
     ask("{}", error(invalidRequest, "null")),
   ]),
   write("method-missing", "A request without a method is invalid", noRequest, [
     ask('{"jsonrpc":"2.0","id":1}', error(invalidRequest, "1", "null")),
     ask('{"jsonrpc":"2.0"}', error(invalidRequest, "null")),
   ]),
-  write("method-type", "A method that is no string is invalid", noRequest, [
+  write("method-type", "A method that is not a string is invalid", noRequest, [
     ...["1", "null", "true", "[]", "{}"].map((value) =>
       ask(`{"jsonrpc":"2.0","method":${value},"id":1}`, error(invalidRequest, "1", "null")),
     ),
@@ -126,13 +126,13 @@ export const messageCases: readonly ConformanceCase[] = [
   write("invalid-without-id", "An invalid request is answered even without an id", noRequest, [
     ask('{"jsonrpc":"2.0","method":1,"params":"bar"}', error(invalidRequest, "null")),
   ]),
-  write("empty-name", "An empty name is a name, of a method that does not exist", call, [
+  write("empty-name", "The empty string is the name of a method that does not exist", call, [
     ask(request({ method: "", id: 1 }), error(notFound, "1")),
   ]),
   write("reserved-name", "An unknown method with the reserved prefix rpc. is not found", call, [
     ask(request({ method: "rpc.conformance.absent", id: 1 }), error(notFound, "1")),
   ]),
-  write("member-order", "Members may stand in any order", writing, [
+  write("member-order", "Members may be in any order", writing, [
     ask('{"id":1,"method":"conformance.absent","jsonrpc":"2.0"}', error(notFound, "1")),
   ]),
   write("white-space", "White space around tokens changes nothing", writing, [
@@ -150,14 +150,14 @@ export const messageCases: readonly ConformanceCase[] = [
       error(invalidRequest, "1", "null"),
     ),
   ]),
-  write("extra-members", "Members that the specification does not know are passed over", lenient, [
+  write("extra-members", "Members that the specification does not define are ignored", lenient, [
     ask(request({ id: 1, extra: { a: [1] } }), error(notFound, "1")),
   ]),
   write(
     "stray-response",
-    "A response to nothing is passed over or refused",
+    "A response that answers no call is ignored or refused",
     hygiene(
-      "A response that answers no call is no request. Over a connection it may be passed over; a server must live on.",
+      "A response that answers no call is not a request. On a connection it may be ignored; the server must keep working.",
     ),
     [
       ask(

@@ -25,7 +25,7 @@ const names = should(
 const optional = must("JSON-RPC 2.0, 4", "The member params may be left out, and may be empty.");
 const structured = must(
   "JSON-RPC 2.0, 4.2 and 5.1",
-  "If there are params, they are an array or an object. Anything else is no valid request; -32602 is let pass.",
+  "If there are params, they are an array or an object. Anything else is an invalid request; -32602 is accepted too.",
 );
 const structuredNull = {
   ...structured,
@@ -58,18 +58,18 @@ export const paramsCases: readonly ConformanceCase[] = [
     ask(withParams("[]"), error(notFound, "1")),
     ask(withParams("{}"), error(notFound, "1")),
   ]),
-  write("string", "A string is no params", structured, [
+  write("string", "A string is not valid as params", structured, [
     ask(withParams('"bar"'), error(refused, "1", "null")),
   ]),
-  write("number", "A number is no params", structured, [
+  write("number", "A number is not valid as params", structured, [
     ask(withParams("1"), error(refused, "1", "null")),
     ask(withParams("0"), error(refused, "1", "null")),
   ]),
-  write("boolean", "A boolean is no params", structured, [
+  write("boolean", "A boolean is not valid as params", structured, [
     ask(withParams("true"), error(refused, "1", "null")),
     ask(withParams("false"), error(refused, "1", "null")),
   ]),
-  write("null", "Null is no params", structuredNull, [
+  write("null", "Null is not valid as params", structuredNull, [
     ask(withParams("null"), error(refused, "1", "null")),
   ]),
   write("wrong-type", "Values of the wrong type give -32602", checked, [

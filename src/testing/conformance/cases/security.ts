@@ -24,10 +24,10 @@ const writeLocalSocket = writerOf("security", "raw-websocket", "loopback");
 
 const inherited = must(
   "JSON-RPC 2.0, 5.1",
-  "A name that is no method gives -32601, also where the language gives every object a property of that name.",
+  "A name that is not a method gives -32601, even if the language gives every object a property of that name.",
 );
 const simple = hygiene(
-  "Any page can make a browser send text/plain, a form or a body without a type to any server. Only a type that pages may not send unasked keeps them out.",
+  "Any page can make a browser send text/plain, a form or a body without a type to any server. Requiring a type that pages may not send without permission keeps them out.",
   "Fetch, CORS-safelisted request-header",
 );
 const visitors = hygiene(
@@ -35,7 +35,7 @@ const visitors = hygiene(
   "Fetch, CORS protocol",
 );
 const local = hygiene(
-  "A page can have its own name lead to this machine. A local server that does not look at Host or Origin then takes its calls.",
+  "A page can make its own host name resolve to this machine. A local server that does not check Host or Origin then accepts its calls.",
   "RFC 6455, 10.2; RFC 9110, 7.2",
 );
 
@@ -45,13 +45,13 @@ const foreign = "http://conformance.example";
 export const securityCases: readonly ConformanceCase[] = [
   write(
     "inherited-names",
-    "Names that objects have by themselves are no methods",
+    "Names that every object has are not methods",
     inherited,
     ["constructor", "toString", "__proto__", "hasOwnProperty", "valueOf"].map((method) =>
       ask(request({ method, id: 1 }), error(notFound, "1")),
     ),
   ),
-  write("inherited-paths", "Paths through such names are no methods", inherited, [
+  write("inherited-paths", "Paths through such names are not methods", inherited, [
     ...["constructor.name", "<add>.call", "<add>/constructor", "__proto__/toString"].map((method) =>
       ask(request({ method, params: [1, 2], id: 1 }), error(notFound, "1")),
     ),
@@ -60,7 +60,7 @@ export const securityCases: readonly ConformanceCase[] = [
     "prototype-params",
     "Params cannot reach the prototype of objects",
     hygiene(
-      "A member called __proto__ is data like any other: it is passed over or refused, and changes nothing.",
+      "A member called __proto__ is data like any other: it is ignored or refused, and changes nothing.",
     ),
     [
       ask(
@@ -74,23 +74,23 @@ export const securityCases: readonly ConformanceCase[] = [
       ),
     ],
   ),
-  writeHttp("text-plain", "A body of the type text/plain is not heard", simple, [
+  writeHttp("text-plain", "A body of the type text/plain is not accepted", simple, [
     post({ "content-type": "text/plain" }, call, unaccepted),
   ]),
   writeHttp(
     "text-plain-disguised",
-    "text/plain with application/json in a parameter is not heard",
+    "text/plain with application/json in a parameter is not accepted",
     simple,
     [post({ "content-type": "text/plain; x=application/json" }, call, unaccepted)],
   ),
-  writeHttp("form", "A form is not heard", simple, [
+  writeHttp("form", "A form is not accepted", simple, [
     post({ "content-type": "application/x-www-form-urlencoded" }, call, unaccepted),
     post({ "content-type": "multipart/form-data; boundary=x" }, call, unaccepted),
   ]),
-  writeHttp("no-type", "A body without a type is not heard", simple, [
+  writeHttp("no-type", "A body without a type is not accepted", simple, [
     post({ "content-type": null }, call, unaccepted),
   ]),
-  writeRawHttp("get-call", "A call in the query of a GET is not heard", simple, [
+  writeRawHttp("get-call", "A call in the query of a GET is not accepted", simple, [
     {
       send: {
         kind: "raw",
@@ -116,12 +116,12 @@ export const securityCases: readonly ConformanceCase[] = [
       expect: { kind: "closed-to-origin", origin: foreign },
     },
   ]),
-  writeLocalHttp("foreign-host", "A local server does not go by a foreign name", local, [
+  writeLocalHttp("foreign-host", "A local server refuses a foreign host name", local, [
     post({ host: "conformance.example" }, call, unaccepted),
   ]),
   writeLocalSocket(
     "foreign-socket",
-    "A local server takes no WebSocket from a foreign page",
+    "A local server refuses a WebSocket from a foreign page",
     local,
     [{ send: { kind: "handshake", headers: { origin: foreign } }, expect: refusal }],
   ),

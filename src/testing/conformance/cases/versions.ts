@@ -35,11 +35,11 @@ export const versionCases: readonly ConformanceCase[] = [
   write("number", "The number 2.0 is not the string", exact, [
     ask('{"jsonrpc":2.0,"method":"conformance.absent","id":1}', error(invalidRequest, "1", "null")),
   ]),
-  write("null", "Null is no version", exact, [withVersion(null)]),
+  write("null", "Null is not a version", exact, [withVersion(null)]),
   write("array", 'The array ["2.0"] is not the string', exact, [withVersion(["2.0"])]),
   write(
     "without-id",
-    "A wrong version is answered even without an id, since it is no notification",
+    "A wrong version is answered even without an id, since it is not a notification",
     exact,
     [ask(request({ jsonrpc: "3.0" }), error(invalidRequest, "null"))],
   ),

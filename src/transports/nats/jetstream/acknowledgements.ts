@@ -1,4 +1,4 @@
-import type { NatsConnection, Subscription } from "../client-library.ts";
+import { type NatsConnection, nanos, type Subscription } from "../client-library.ts";
 import { ConnectionState, type StateListener } from "../connection.ts";
 import { headersIn } from "../headers.ts";
 import { newInbox } from "../subjects.ts";
@@ -20,7 +20,6 @@ const firstPauseMs = 500;
 const longestPauseMs = 2_000;
 /** How long confirmed ones are kept: a nats-server that is killed forgets what it has not yet written. */
 const keepConfirmedMs = 5_000;
-const nanosecondsPerMs = 1e6;
 const mostKept = 10_000;
 
 /**
@@ -36,7 +35,7 @@ export class Acknowledgements implements StateListener {
   readonly #kept = new Map<string, Acknowledgement>();
   #count = 0;
   #isClosed = false;
-  #timer: ReturnType<typeof setTimeout> | undefined;
+  #timer: ReturnType<typeof setInterval> | undefined;
 
   constructor(connection: NatsConnection, ackWaitMs: number) {
     this.#connection = connection;
@@ -66,7 +65,7 @@ export class Acknowledgements implements StateListener {
 
   /** The notification is to be delivered again after this delay. */
   again(message: JsMsg, delayMs: number): void {
-    const delay = Math.round(delayMs * nanosecondsPerMs);
+    const delay = Math.round(nanos(delayMs));
     const text = delay === 0 ? "-NAK" : `-NAK {"delay":${delay}}`;
     // Repeated after the next delivery, it would cause one more.
     this.#add(message, text, Math.min(delayMs, this.#ackWaitMs / 2));
@@ -99,7 +98,7 @@ export class Acknowledgements implements StateListener {
   close(): void {
     this.#isClosed = true;
     this.#state.listeners.delete(this);
-    clearTimeout(this.#timer);
+    clearInterval(this.#timer);
     this.#kept.clear();
     if (!this.#connection.isClosed()) this.#confirmations.unsubscribe();
   }
@@ -114,7 +113,7 @@ export class Acknowledgements implements StateListener {
     this.#send(token, added);
     if (this.#isClosed) return;
     this.#kept.set(token, added);
-    this.#timer ??= this.#schedule();
+    this.#timer ??= setInterval(() => this.#repeat(), firstPauseMs).unref();
     if (this.#kept.size > mostKept) this.#kept.delete(this.#kept.keys().next().value ?? "");
   }
 
@@ -124,13 +123,6 @@ export class Acknowledgements implements StateListener {
     } catch {
       // The connection is closed; JetStream will deliver the notification to another worker.
     }
-  }
-
-  #schedule(): ReturnType<typeof setTimeout> {
-    return setTimeout(() => {
-      this.#repeat();
-      this.#timer = this.#kept.size > 0 ? this.#schedule() : undefined;
-    }, firstPauseMs).unref();
   }
 
   /** Sends again what is due, and drops what has expired; neither while the connection is down. */
@@ -147,5 +139,8 @@ export class Acknowledgements implements StateListener {
         this.#send(token, each);
       }
     }
+    if (this.#kept.size > 0) return;
+    clearInterval(this.#timer);
+    this.#timer = undefined;
   }
 }

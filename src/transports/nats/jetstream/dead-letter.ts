@@ -1,3 +1,4 @@
+import { pause } from "../../../protocol/clock.ts";
 import type { ErrorObject } from "../../../protocol/message.ts";
 import type { MsgHdrs } from "../client-library.ts";
 import { isNoResponders, isTooLarge } from "../connection.ts";
@@ -32,7 +33,7 @@ export async function storeDeadLetter(
         acknowledgements.again(message, pauseMs);
         return;
       }
-      await new Promise((resolve) => setTimeout(resolve, pauseMs));
+      await pause(pauseMs);
     }
     acknowledgements.done(message);
     service.log.warn(fields, "notification failed and was stored as a dead letter");

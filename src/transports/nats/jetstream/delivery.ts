@@ -1,7 +1,12 @@
 import { decodeUtf8 } from "../../../framing/utf8.ts";
-import { settledOrTimeout } from "../../../protocol/clock.ts";
+import { pause, settledOrTimeout } from "../../../protocol/clock.ts";
 import { isEnvelope } from "../../../protocol/envelope.ts";
-import { ErrorCode, shuttingDown, type Undisclosed } from "../../../protocol/errors.ts";
+import {
+  ErrorCode,
+  limitExceeded,
+  shuttingDown,
+  type Undisclosed,
+} from "../../../protocol/errors.ts";
 import { callFailureIn } from "../../../protocol/failure-data.ts";
 import type { ErrorObject } from "../../../protocol/message.ts";
 import { Origin, type Usage } from "../../../protocol/origin.ts";
@@ -17,7 +22,7 @@ import { storeDeadLetter } from "./dead-letter.ts";
 import type { DurableQueue } from "./queue.ts";
 
 export interface DeliveryOptions {
-  /** How often a notification is tried before it becomes a dead letter; with `Infinity`, one that always fails is tried for ever. @default 5 */
+  /** How often a notification is tried before it becomes a dead letter; with `Infinity`, one that always fails is tried forever. @default 5 */
   readonly maxTries?: number;
   /** The wait before the second try; it doubles with each try. @default 1000 */
   readonly delayMs?: number;
@@ -93,7 +98,7 @@ function runWhenFree(message: JsMsg, delivery: Delivery): Promise<ErrorObject | 
       if (!isTurnedAway(error)) return error;
       // On its last try it cannot be given to another worker.
       if (delivery.isStopping() && !isLast) return shuttingDown;
-      await new Promise((resolve) => setTimeout(resolve, pauseMs));
+      await pause(pauseMs);
     }
   });
 }
@@ -111,8 +116,10 @@ async function run(
   if (!hasReadableHeaders(message)) return unreadableHeaders;
   const { data, headers, seq, subject } = message;
   const { service, queue } = delivery;
+  const { maxBatch, maxMessageBytes } = service.limits;
+  if (data.length > maxMessageBytes) return limitExceeded("maxMessageBytes", maxMessageBytes);
   const text = decodeUtf8(data, 0, data.length);
-  const payload = text === undefined ? unparsable : parsePayload(text, service.limits.maxBatch);
+  const payload = text === undefined ? unparsable : parsePayload(text, maxBatch);
   if (text === undefined || !isEnvelope(payload)) {
     return { code: ErrorCode.ParseError, message: "Parse error" };
   }

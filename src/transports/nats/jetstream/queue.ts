@@ -1,4 +1,5 @@
-import type { NatsConnection } from "../client-library.ts";
+import { stringHash } from "../../../protocol/string-hash.ts";
+import { type NatsConnection, nanos } from "../client-library.ts";
 import { requireInteger, requireMs, requireSubject } from "../options.ts";
 import { Subjects } from "../subjects.ts";
 import {
@@ -28,7 +29,6 @@ export interface StorageOptions {
   readonly duplicateWindowMs?: number | undefined;
 }
 
-const nanosecondsPerMs = 1e6;
 /** Each partition is a JetStream consumer of its own. */
 const mostPartitions = 1_024;
 const mostReplicas = 5;
@@ -70,7 +70,7 @@ export class DurableQueue {
   /** Notifications with the same key go to the same partition, which keeps their order. */
   subjectOf(method: string, key: string | undefined): string {
     if (key === undefined) return this.#plain.of(method);
-    return `${this.#keyed}.${hash(key) % this.partitions}${this.#suffixOf(method)}`;
+    return `${this.#keyed}.${stringHash(key) % this.partitions}${this.#suffixOf(method)}`;
   }
 
   deadSubjectOf(subject: string): string {
@@ -103,7 +103,7 @@ export class DurableQueue {
     const config = {
       num_replicas: replicas,
       storage: storage === "file" ? StorageType.File : StorageType.Memory,
-      duplicate_window: duplicateWindowMs * nanosecondsPerMs,
+      duplicate_window: nanos(duplicateWindowMs),
     };
     const plain = this.plainFilter;
     const subjects = await createStream(manager, {
@@ -187,13 +187,4 @@ export function droppingLimits(config: StreamConfig): readonly string[] {
   return (["max_age", "max_msgs", "max_bytes", "max_msgs_per_subject"] as const).filter(
     (name) => (config[name] ?? 0) > 0 && !rejecting.includes(name),
   );
-}
-
-/** FNV-1a; it must be the same in every process and version. */
-function hash(key: string): number {
-  let value = 0x811c9dc5;
-  for (let i = 0; i < key.length; i++) {
-    value = Math.imul(value ^ key.charCodeAt(i), 0x01000193);
-  }
-  return value >>> 0;
 }

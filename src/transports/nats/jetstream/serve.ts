@@ -1,9 +1,16 @@
 /// <reference lib="esnext.disposable" preserve="true" />
+import { pause } from "../../../protocol/clock.ts";
 import { defaultDrainMs } from "../../../protocol/defaults.ts";
 import { callsDone } from "../../../protocol/origin-calls.ts";
 import type { Service } from "../../../protocol/service.ts";
-import type { NatsConnection, Subscription } from "../client-library.ts";
-import { ConnectionState, electionPatienceMs, isTemporary, requireOpen } from "../connection.ts";
+import { type NatsConnection, nanos, type Subscription } from "../client-library.ts";
+import {
+  ConnectionState,
+  electionPatienceMs,
+  isTemporary,
+  requestMs,
+  requireOpen,
+} from "../connection.ts";
 import { requireInteger, requireMs } from "../options.ts";
 import { Acknowledgements } from "./acknowledgements.ts";
 import { AckPolicy, type ConsumerMessages, jetstream } from "./client-library.ts";
@@ -20,7 +27,6 @@ export interface ServeDurableOptions extends DurableOptions, StorageOptions, Del
   readonly drainMs?: number;
 }
 
-const nanosecondsPerMs = 1e6;
 const mostInFlight = 65_536;
 /** How long JetStream keeps a request for notifications while there are none. */
 const pullMs = 2_000;
@@ -81,7 +87,7 @@ export class DurableWorker implements AsyncDisposable {
     const delivery = deliveryOptions(options);
     this.#delivery = {
       service,
-      client: jetstream(connection, { timeout: 2_000 }),
+      client: jetstream(connection, { timeout: requestMs }),
       queue: new DurableQueue(options),
       options: delivery,
       acknowledgements: new Acknowledgements(connection, delivery.ackWaitMs),
@@ -130,7 +136,7 @@ export class DurableWorker implements AsyncDisposable {
         if (!isElecting || performance.now() > end) throw err;
         if (!isLogged) log.warn({ subject, err }, "waiting to start: the stream has no leader yet");
       }
-      await new Promise((resolve) => setTimeout(resolve, retryMs));
+      await pause(retryMs);
     }
   }
 
@@ -154,7 +160,7 @@ export class DurableWorker implements AsyncDisposable {
       const adding = manager.consumers.add(stream, {
         durable_name: name,
         ack_policy: AckPolicy.Explicit,
-        ack_wait: options.ackWaitMs * nanosecondsPerMs,
+        ack_wait: nanos(options.ackWaitMs),
         max_ack_pending: maxInFlight,
         filter_subject: filter,
       });
@@ -251,7 +257,7 @@ async function leave(
   const hidden = messages as ConsumerMessages & { readonly sub?: Subscription; pull?: () => void };
   if (stayMs > 0) {
     hidden.pull = () => {};
-    await state.orGone(new Promise((resolve) => setTimeout(resolve, stayMs)));
+    await state.orGone(pause(stayMs));
   }
   if (hidden.sub !== undefined) await state.orGone(hidden.sub.drain());
   await state.orGone(messages.close());

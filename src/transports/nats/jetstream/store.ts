@@ -1,9 +1,11 @@
+import { pause } from "../../../protocol/clock.ts";
 import { WireError } from "../../../protocol/errors.ts";
 import type { MsgHdrs, NatsConnection } from "../client-library.ts";
 import {
   isForbidden,
   isNoResponders,
   isTooLarge,
+  requestMs,
   tooLarge,
   unavailableCode,
 } from "../connection.ts";
@@ -55,7 +57,7 @@ export async function store(connection: NatsConnection, storable: Storable): Pro
       if (reason !== undefined) throw notStored(reason, failure);
     }
     waitMs = Math.min(longestWaitMs, waitMs * 2);
-    await new Promise((resolve) => setTimeout(resolve, waitMs));
+    await pause(waitMs);
   }
   throw failureOf(failure, mayBeStored, subject);
 }
@@ -132,9 +134,6 @@ const offMessage = "JetStream is off; start nats-server with -js, or add jetstre
 function isOff(error: unknown): boolean {
   return isNoResponders(error) || offCodes.includes((error as { code?: unknown }).code);
 }
-
-/** After this time a request counts as lost: a node that dies never answers. */
-const requestMs = 2_000;
 
 /** The management API of JetStream; throws a readable error if JetStream is off. */
 export async function managerOf(connection: NatsConnection): Promise<JetStreamManager> {

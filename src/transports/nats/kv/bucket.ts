@@ -2,13 +2,11 @@ import { createHash } from "node:crypto";
 import type { KV } from "@nats-io/kv";
 import { LateError, pause, systemClock, withTimeout } from "../../../protocol/clock.ts";
 import type { Context } from "../../../protocol/context.ts";
-import { electionPatienceMs, isForbidden, isTemporary } from "../connection.ts";
+import { electionPatienceMs, isForbidden, isTemporary, requestMs } from "../connection.ts";
 
 /** The types of NATS's client for key-value buckets; the bucket itself is passed in. */
 export type { KV, KvEntry } from "@nats-io/kv";
 
-/** After this time a request counts as lost: a node that dies never answers. */
-export const requestMs = 2_000;
 export const lateMessage = "NATS did not answer in time";
 const pollMs = 100;
 /** After this time a failed request is tried again, whatever nats-server reports about the bucket. */

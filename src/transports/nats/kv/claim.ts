@@ -1,7 +1,8 @@
 import type { Timer } from "../../../protocol/clock.ts";
 import type { Context } from "../../../protocol/context.ts";
 import { ErrorCode, RpcError } from "../../../protocol/errors.ts";
-import { type KvEntry, requestMs, revisionOf } from "./bucket.ts";
+import { requestMs } from "../connection.ts";
+import { type KvEntry, revisionOf } from "./bucket.ts";
 import { isRunningAt, type LeaseSettings, missing, type Note } from "./lease.ts";
 
 /** A sign older than this many leases counts as expired, whatever clock dated it. */

@@ -108,7 +108,7 @@ export function holdKey(
   };
   const renew = async (): Promise<void> => {
     const current = timer;
-    // A cancelled method that never ends must not keep its key for ever.
+    // A cancelled method that never ends must not keep its key forever.
     if (signal.aborted) abortedAt ??= clock.elapsed();
     if (abortedAt !== undefined && clock.elapsed() - abortedAt >= lingerMs) return;
     let nextMs = leaseMs / renewals;

@@ -1,7 +1,8 @@
 import { type Clock, systemClock } from "../../../protocol/clock.ts";
 import { limitOf } from "../../../protocol/limits.ts";
 import { pageOf, type WorkRecord, type WorkStore } from "../../../work/work-store.ts";
-import { BucketRetry, type KV, keyName, requestMs, revisionOf } from "./bucket.ts";
+import { requestMs } from "../connection.ts";
+import { BucketRetry, type KV, keyName, revisionOf } from "./bucket.ts";
 
 export interface NatsWorkOptions {
   /** How long a record is kept after its last change, unless it says otherwise. @default 604800000 */
@@ -13,21 +14,21 @@ export interface NatsWorkOptions {
 /** A record with the time at which it is no longer found, in milliseconds since the epoch. */
 interface Entry {
   readonly expiresAt: number;
-  /** Unique to the write. */
+  /** Identifies the write. */
   readonly mark: string;
   readonly record: WorkRecord;
 }
 
 /** Most records of which the last write is remembered. */
 const mostRemembered = 1_000;
-/** Every how many changes of work that goes on its place in listings is written again. */
-const placeEvery = 100;
-/** Most requests to NATS at a time for one listing or one look for changes. */
+/** The listing entry of active work is written again after this many changes, because it expires too. */
+const listEvery = 100;
+/** Most concurrent requests to NATS of one `list` or `changed`. */
 const mostAtOnce = 64;
 
 /**
  * Stores long-running work in a bucket of NATS, so that it survives its process, and every process of a fleet can answer
- * for it. Give the bucket a `ttl` of at least `ttlMs`, so that NATS removes what nobody asks for again. Services that are
+ * for it. Give the bucket a `ttl` of at least `ttlMs`, so that NATS removes what is never read again. Services that are
  * not one fleet need buckets of their own. A listing reads all records of its owner.
  * @example
  * ```ts
@@ -53,10 +54,10 @@ export function natsWork(
   const ttl = limitOf("ttlMs", options.ttlMs, 7 * 24 * 3_600_000);
   const retry = new BucketRetry(bucket);
   const nameOf = (id: string): string => `r.${keyName(id)}`;
-  /** Lists what an owner has; NATS finds keys by their parts only. */
-  const placeOf = (owner: string, id: string): string => `o.${keyName(owner)}.${keyName(id)}`;
+  /** The key of a listing entry; NATS can list keys only by their tokens. */
+  const entryOf = (owner: string, id: string): string => `o.${keyName(owner)}.${keyName(id)}`;
 
-  /** The last writes of this process, which need not be read before the next ones. */
+  /** Revisions of the last writes of this process, so that the next ones need not read them. */
   const own = new Map<string, { readonly version: number; readonly revision: number }>();
 
   const read = async (name: string): Promise<{ entry?: Entry; revision: number }> => {
@@ -93,9 +94,9 @@ export function natsWork(
       const mark = crypto.randomUUID();
       const entry: Entry = { expiresAt: clock.now() + ttlMs, mark, record };
       const value = JSON.stringify(entry);
-      // Before the record, as one without a place is never listed. Again from time to time, as places expire too.
-      if (phase !== "active" || version % placeEvery === 1)
-        await retry.run(() => bucket.put(placeOf(owner, id), id, { timeout: requestMs }));
+      // First, because a record without an entry is never listed.
+      if (phase !== "active" || version % listEvery === 1)
+        await retry.run(() => bucket.put(entryOf(owner, id), id, { timeout: requestMs }));
       const revision = await retry.run(() =>
         revisionOf(bucket.put(name, value, { previousSeq, timeout: requestMs })),
       );
@@ -113,9 +114,9 @@ export function natsWork(
         for await (const key of await bucket.keys(`o.${keyName(query.owner)}.*`)) found.push(key);
         return found;
       });
-      const records = await inParallel(names, async (place) => {
-        const record = await load(`r.${place.slice(place.lastIndexOf(".") + 1)}`);
-        if (record === undefined) await retry.run(() => bucket.purge(place));
+      const records = await inParallel(names, async (name) => {
+        const record = await load(`r.${name.slice(name.lastIndexOf(".") + 1)}`);
+        if (record === undefined) await retry.run(() => bucket.purge(name));
         return record;
       });
       return pageOf(records, query);
@@ -125,7 +126,7 @@ export function natsWork(
       const { entry } = await read(nameOf(id));
       if (entry === undefined) return;
       await retry.run(() => bucket.purge(nameOf(id)));
-      await retry.run(() => bucket.purge(placeOf(entry.record.owner, id)));
+      await retry.run(() => bucket.purge(entryOf(entry.record.owner, id)));
     },
     changed: (known) =>
       inParallel([...known], async ([id, version]) => {
@@ -135,7 +136,7 @@ export function natsWork(
   };
 }
 
-/** What `read` finds for each, with a bound on the requests at a time. */
+/** Reads all, a limited number at a time, and returns what was found. */
 async function inParallel<T, R>(
   all: readonly T[],
   read: (each: T) => Promise<R | undefined>,

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from "node:http";
 import { decodeUtf8 } from "../framing/utf8.ts";
-import { parseJson } from "../protocol/parsed-json.ts";
+import { parseJson } from "../protocol/json-text.ts";
 
 /** An event as specified at cloudevents.io, with its extensions. */
 export interface CloudEvent {

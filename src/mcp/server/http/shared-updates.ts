@@ -1,48 +1,48 @@
 import type { WorkRecord, WorkStore } from "../../../work/work-store.ts";
 import type { WorkTable } from "../../../work/work-table.ts";
-import type { News } from "../changes.ts";
+import type { Update } from "../changes.ts";
 
-/** The last news of all processes, as they are stored. */
-export interface NewsBody {
-  readonly kind: "news";
-  /** How many there have been; the last ones are `news`. */
+/** The last updates of all processes, as they are stored. */
+export interface UpdatesBody {
+  readonly kind: "updates";
+  /** How many there have been; the last ones are `updates`. */
   readonly count: number;
-  readonly news: readonly { readonly from: string; readonly item: News }[];
+  readonly updates: readonly { readonly from: string; readonly item: Update }[];
 }
 
-type NewsRecord = WorkRecord<NewsBody>;
+type UpdatesRecord = WorkRecord<UpdatesBody>;
 
-const id = "mcp-news";
-const owner = JSON.stringify(["mcp", "news"]);
-/** News are read within a fraction of a second; older ones are dropped. */
-const mostNews = 200;
+const id = "mcp-updates";
+const owner = JSON.stringify(["mcp", "updates"]);
+/** Updates are read within a fraction of a second; older ones are dropped. */
+const mostUpdates = 200;
 const keepMs = 30 * 24 * 3_600_000;
 
-export interface SharedNewsSettings {
+export interface SharedUpdatesSettings {
   readonly store: WorkStore;
-  readonly table: WorkTable<NewsBody>;
+  readonly table: WorkTable<UpdatesBody>;
   readonly now: () => number;
   /** The name of this process. */
   readonly from: string;
   /** Notifies the clients that listen at this process. */
-  deliver(item: News): void;
+  deliver(item: Update): void;
   failed(error: unknown): void;
 }
 
-/** Changes that one process of a fleet reports, and clients of all processes want to know. */
-export class SharedNews {
-  readonly #settings: SharedNewsSettings;
-  #unsaved: News[] = [];
+/** Passes changes that one process of a fleet reports to the clients of all processes. */
+export class SharedUpdates {
+  readonly #settings: SharedUpdatesSettings;
+  #unsaved: Update[] = [];
   #isSaving = false;
   /** Streams of this process that clients listen on. */
   #listeners = 0;
   #stop: (() => void) | undefined;
 
-  constructor(settings: SharedNewsSettings) {
+  constructor(settings: SharedUpdatesSettings) {
     this.#settings = settings;
   }
 
-  publish(item: News): void {
+  publish(item: Update): void {
     this.#unsaved.push(item);
     if (this.#isSaving) return;
     this.#isSaving = true;
@@ -56,7 +56,7 @@ export class SharedNews {
       });
   }
 
-  /** Delivers the news of other processes from now on. */
+  /** Delivers the updates of other processes from now on. */
   enter(): void {
     if (this.#listeners++ === 0) void this.#follow().catch(this.#settings.failed);
   }
@@ -80,39 +80,39 @@ export class SharedNews {
         if (this.#listeners > 0) void this.#follow().catch(this.#settings.failed);
         return;
       }
-      const { count, news } = record.body;
-      const unread = Math.min(count - read, news.length);
+      const { count, updates } = record.body;
+      const unread = Math.min(count - read, updates.length);
       read = count;
       if (unread <= 0) return;
-      for (const each of news.slice(-unread)) if (each.from !== from) deliver(each.item);
+      for (const each of updates.slice(-unread)) if (each.from !== from) deliver(each.item);
     });
   }
 
   async #save(): Promise<void> {
     const { table, store, now, from } = this.#settings;
     while (this.#unsaved.length > 0) {
-      const added = this.#unsaved.slice(-mostNews).map((item) => ({ from, item }));
+      const added = this.#unsaved.slice(-mostUpdates).map((item) => ({ from, item }));
       this.#unsaved = [];
-      const add = ({ count, news }: NewsBody): NewsBody => ({
-        kind: "news",
+      const add = ({ count, updates }: UpdatesBody): UpdatesBody => ({
+        kind: "updates",
         count: count + added.length,
-        news: [...news, ...added].slice(-mostNews),
+        updates: [...updates, ...added].slice(-mostUpdates),
       });
       const changed = await table.change(id, owner, (record) => ({
         record: { ...record, version: record.version + 1, body: add(record.body) },
       }));
       if (changed !== undefined) continue;
-      const first: NewsRecord = {
+      const first: UpdatesRecord = {
         id,
         owner,
-        group: "news",
+        group: "updates",
         state: "open",
         phase: "waiting",
         version: 1,
         changedAt: now(),
         ttlMs: keepMs,
         bytes: 64 * 1024,
-        body: add({ kind: "news", count: 0, news: [] }),
+        body: add({ kind: "updates", count: 0, updates: [] }),
       };
       if (!(await store.save(first))) this.#unsaved.unshift(...added.map(({ item }) => item));
     }

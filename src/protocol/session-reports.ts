@@ -15,7 +15,7 @@ export interface EndedSession {
   readonly failure: string | undefined;
 }
 
-/** Tells middleware how long the sessions of one server or client lasted. */
+/** Reports to middleware how long the sessions of one server or client lasted. */
 export class SessionReports {
   readonly #clock: Clock;
   readonly #observers: ReadonlySet<NonNullable<Middleware["sessionEnded"]>>;

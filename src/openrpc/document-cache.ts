@@ -4,7 +4,7 @@ import type { OpenrpcDocument } from "./specification.ts";
 const mostKept = 64;
 
 /** A cache of documents by the names of their methods. */
-export class KeptDocuments {
+export class DocumentCache {
   readonly #byNames = new Map<string, OpenrpcDocument>();
 
   /** The cached document of these methods, or a new one. */
