@@ -33,6 +33,7 @@ import { RareWarning } from "../../src/protocol/rare-warning.ts";
 import { idText, isPlain, requestText, valueText } from "../../src/protocol/serialize.ts";
 import { SessionReports } from "../../src/protocol/session-reports.ts";
 import { absoluteAddress, fetchAddress, httpUrl, isRelative } from "../../src/protocol/url.ts";
+import { ValueCodec } from "../../src/protocol/value-codec.ts";
 
 describe("addresses", () => {
   test("are relative if they start with a slash or a dot", () => {
@@ -242,6 +243,20 @@ describe("middleware", () => {
     ]);
     expect(new Host(innermost).admit).toBeUndefined();
   });
+});
+
+test("a codec of its own takes five thousand rich values", () => {
+  const codec = new ValueCodec();
+  const json = Array(5_001).fill("1");
+  const paths = json.map((_, i) => `/${i}`);
+  expect(codec.decode(json, { bigint: paths.slice(1) })).toEqual(["1", ...Array(5_000).fill(1n)]);
+  expect(() => codec.decode(json, { bigint: paths })).toThrow("more than 5000 values have types");
+});
+
+test("a host has its middleware, if there is any", () => {
+  const use: Middleware[] = [(next) => next];
+  expect(new Host(() => undefined, {}, use).use).toBe(use);
+  expect(new Host(() => undefined).use).toEqual([]);
 });
 
 test("a map of brief entries has them in order, each once", () => {
