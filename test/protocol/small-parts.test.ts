@@ -259,6 +259,28 @@ test("a host has its middleware, if there is any", () => {
   expect(new Host(() => undefined).use).toEqual([]);
 });
 
+test("notifications carry no Blobs", () => {
+  const codec = new ValueCodec();
+  expect(codec.members(5)).toEqual({ value: 5 });
+  expect(codec.members([5n])).toEqual({ value: ["5"], types: { bigint: ["/0"] } });
+  expect(() => codec.members(new Blob(["x"]))).toThrow("a Blob or a stream cannot be sent here");
+});
+
+test("a peer that cannot be called back says so, and is always ready", async () => {
+  const { peer } = new Origin();
+  const unsupported = { code: "UNSUPPORTED", message: /^this wire cannot call back/ };
+  const request = { jsonrpc: "2.0", method: "m", id: 1 } as Request;
+  const sent = [peer.call("m"), peer.send(request, {} as never)];
+  const all = [...sent, ...(peer.sendBatch?.([request, request], []) ?? [])];
+  expect(all).toHaveLength(4);
+  for (const each of all) {
+    await expect(each).rejects.toMatchObject({ code: unsupported.code });
+    await expect(each).rejects.toThrow(unsupported.message);
+  }
+  expect([peer.notify("m"), peer.ready(), peer.canNotify]).toEqual([false, undefined, false]);
+  await peer.close();
+});
+
 test("a map of brief entries has them in order, each once", () => {
   const map = new BriefMap<string, object>();
   const [one, two, three] = [{ n: 1 }, { n: 2 }, { n: 3 }];
