@@ -28,6 +28,7 @@ const withPeers = [
   "test/mcp/peers/",
   "test/a2a/peers/",
   "examples/board/",
+  "examples/photo/",
   "examples/next/",
 ].map((folder) => root + folder);
 

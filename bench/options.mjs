@@ -36,6 +36,7 @@ export const help = `Measures callwire and its peers in one interleaved run, in 
   --starts N     process starts per candidate that share the cycles (default 3)
   --quick        one start, few cycles, under a minute; writes no results
   --full         long memory runs: ten million items of a stream, a million calls of NATS and the gateway
+  --node 24      another Node: 22 or 24, as scripts/fetch-peers.mjs fetches them; results go to .cache/bench-node-24
   --out DIR      where results.json, results.md and plot.svg go (default bench/results)
   --strict       exit code 1 when a target is missed or a candidate fails
   --help         this text

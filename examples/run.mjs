@@ -5,7 +5,7 @@
 // package.json has more dependencies, which are installed on the first run.
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, readdirSync } from "node:fs";
+import { existsSync, readdirSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath, pathToFileURL } from "node:url";
@@ -38,7 +38,12 @@ function install(folder) {
     stdio: ["ignore", "ignore", "inherit"],
     shell,
   });
-  return status === 0;
+  if (status !== 0) return false;
+  // So that programs below a package.json of their own find the package by its name.
+  const link = join(folder, "node_modules", "callwire");
+  const target = shell ? join(here, "..") : "../../..";
+  if (!existsSync(link)) symlinkSync(target, link, "junction");
+  return true;
 }
 
 /**

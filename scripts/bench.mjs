@@ -1,6 +1,6 @@
 // Measures speed against the peers: `npm run bench [-- options of bench/run.mjs]`.
 import { spawnSync } from "node:child_process";
-import { statSync } from "node:fs";
+import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -11,7 +11,32 @@ if (changed("bench/package-lock.json") > changed("bench/node_modules/.package-lo
   console.log("Installing the libraries to compare with …");
   run("npm", ["ci", "--prefix", "bench", "--no-audit", "--no-fund"]);
 }
-run(process.execPath, ["bench/run.mjs", ...process.argv.slice(2)]);
+const args = process.argv.slice(2);
+const at = args.indexOf("--node");
+if (at === -1) run(process.execPath, ["bench/run.mjs", ...args]);
+else {
+  const [, version = ""] = args.splice(at, 2);
+  // The results of this repository are those of one version.
+  const out = args.includes("--out") ? [] : ["--out", `.cache/bench-node-${version}`];
+  run(fetchedNode(version), ["bench/run.mjs", ...args, ...out]);
+}
+
+/** @param {string} version */
+function fetchedNode(version) {
+  const { path } = services()[`node ${version}`] ?? {};
+  if (path !== undefined) return path;
+  console.error(`bench: there is no Node ${version}; run: node scripts/fetch-peers.mjs`);
+  process.exit(2);
+}
+
+/** @returns {Record<string, { path?: string }>} */
+function services() {
+  try {
+    return JSON.parse(readFileSync(join(root, ".cache/services.json"), "utf8"));
+  } catch {
+    return {};
+  }
+}
 
 /** @param {string} file */
 function changed(file) {

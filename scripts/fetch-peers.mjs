@@ -73,6 +73,11 @@ const services = [
     find: () => installed("examples/board", ".package-lock.json"),
   },
   {
+    name: "photo example",
+    from: { npm: "examples/photo" },
+    find: () => installed("examples/photo", ".package-lock.json"),
+  },
+  {
     name: "vue example",
     from: { npm: "examples/vue" },
     find: () => installed("examples/vue", ".package-lock.json"),

@@ -25,6 +25,7 @@ const peers = [
   "a2a peers",
   "tracing example",
   "board example",
+  "photo example",
   "vue example",
 ];
 

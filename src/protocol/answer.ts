@@ -12,7 +12,7 @@ import {
 } from "./errors.ts";
 import type { Disclose, Handle } from "./handle.ts";
 import { caught, LaterReply } from "./handler-reply.ts";
-import { IncomingCall, type RunningCall, type Writer } from "./incoming-call.ts";
+import { IncomingCall } from "./incoming-call.ts";
 import { type AnswerReceiver, LaterAnswer, later } from "./later-answer.ts";
 import type { MessageLimits } from "./limits.ts";
 import { holdBytes } from "./memory-bounds.ts";
@@ -37,6 +37,7 @@ import {
 } from "./parse.ts";
 import { parsePayload, unparsable } from "./payload.ts";
 import { ReplyWriter } from "./reply-writer.ts";
+import type { RunningCall, Writer } from "./running-call.ts";
 import { idText } from "./serialize.ts";
 import { detachRequest } from "./string-copy.ts";
 import { WatchedMessage, type Watches } from "./watch.ts";
@@ -188,7 +189,7 @@ export class Answerer implements Writer, EntryAnswerer {
         return this.writer.refusal(message, excess, text, batch, origin, watched);
     }
     const request = message as Request;
-    const version: Version = request.jsonrpc === undefined ? "1.0" : "2.0";
+    const version = versionOf(request);
     const silent = version === "2.0" ? request.id === undefined : request.id === null;
     let id: string | undefined;
     if (isUnsafe(request.id)) {
@@ -220,11 +221,10 @@ export class Answerer implements Writer, EntryAnswerer {
     } catch (thrown) {
       reply = caught(thrown, context);
     }
-    if (isThenable(reply))
-      return this.#later(reply, context, text, version, id, batch, receiver, watched);
+    if (isThenable(reply)) return this.#later(reply, context, text, id, batch, receiver, watched);
     const written = this.writer.reply(reply, context, version, id, batch, watched);
     return written instanceof Promise
-      ? this.#later(written, context, text, version, id, batch, receiver, watched)
+      ? this.#later(written, context, text, id, batch, receiver, watched)
       : written;
   }
 
@@ -238,7 +238,6 @@ export class Answerer implements Writer, EntryAnswerer {
     pending: PromiseLike<Reply | undefined>,
     context: IncomingCall,
     text: string,
-    version: Version,
     id: string | undefined,
     batch: BatchAnswer | undefined,
     receiver: AnswerReceiver | undefined,
@@ -247,7 +246,6 @@ export class Answerer implements Writer, EntryAnswerer {
     const own = batch === undefined && receiver === undefined ? new LaterAnswer() : undefined;
     const to = batch?.entryReceiver() ?? receiver ?? (own as LaterAnswer);
     const call = context.wait(this, to);
-    call.version = version;
     call.idText = context.origin.held === undefined ? id : detachRequest(context.request, id);
     call.batch = batch;
     call.watched = watched;
@@ -264,11 +262,16 @@ export class Answerer implements Writer, EntryAnswerer {
 
   /** Writes the reply of an asynchronous call. */
   write(reply: Reply | undefined, call: RunningCall): string | undefined | Promise<Reply> {
-    const { idText: id, version, batch, context, watched } = call;
+    const { idText: id, batch, context, watched } = call;
+    const version = versionOf(context.request);
     const text = this.writer.reply(reply, context, version, id, batch, watched);
     if (!(text instanceof Promise)) watched?.end(text);
     return text;
   }
+}
+
+function versionOf({ jsonrpc }: Request): Version {
+  return jsonrpc === undefined ? "1.0" : "2.0";
 }
 
 /**

@@ -1,35 +1,17 @@
 import type { Attachments } from "./attachments.ts";
-import type { BatchAnswer } from "./batch-answer.ts";
 import type { CallSettings } from "./call-settings.ts";
 import { deadlineOf } from "./clock.ts";
 import type { CallContext } from "./context.ts";
-import { asError, requestCancelled, requestTimeout } from "./errors.ts";
 import type { AnswerReceiver } from "./later-answer.ts";
 import type { Limits } from "./limits.ts";
 import type { Log } from "./log.ts";
 import { changeHeld } from "./memory-bounds.ts";
-import {
-  type ErrorObject,
-  failure,
-  type Id,
-  type Params,
-  type Reply,
-  type Request,
-} from "./message.ts";
+import type { ErrorObject, Id, Params, Request } from "./message.ts";
 import type { Origin, Peer, Principal, Transport } from "./origin.ts";
-import { addCall, type CallEntry } from "./origin-calls.ts";
-import type { Version } from "./parse.ts";
-import type { TimedCall } from "./running.ts";
-import { discardBytes } from "./sent-bytes.ts";
-import type { Share } from "./shares.ts";
+import { addCall } from "./origin-calls.ts";
+import { RunningCall, type Writer } from "./running-call.ts";
 import { ValueCodec } from "./value-codec.ts";
-import type { WatchedMessage, Watches } from "./watch.ts";
-
-/** Writes the reply of an asynchronous call. */
-export interface Writer {
-  /** A promise if its bytes have to be read first; it resolves with the reply that has them, and never rejects. */
-  write(reply: Reply | undefined, call: RunningCall): string | undefined | Promise<Reply>;
-}
+import type { Watches } from "./watch.ts";
 
 const builtInValues = new ValueCodec();
 
@@ -113,28 +95,28 @@ export class IncomingCall implements CallContext {
   }
 
   get isStream(): boolean {
-    return this.call?.isStream === true;
+    return this.call?.extras?.isStream === true;
   }
 
   beginStream(): void {
-    this.#running().isStream = true;
+    this.#running().withExtras().isStream = true;
   }
 
   subscribe(): void {
-    this.#running().isSubscription = true;
+    this.#running().withExtras().isSubscription = true;
   }
 
   onEnded(run: () => void): void {
-    this.#running().onEnded = run;
+    this.#running().withExtras().onEnded = run;
   }
 
   limit(limitMs: number): void {
     const call = this.#running();
     const startMs = this.#startMs(call);
-    call.limitMs = limitMs;
+    call.withExtras().limitMs = limitMs;
     // Middleware that awaited something, or read the deadline, has fixed it by the server's limit.
     if (startMs !== undefined) {
-      call.dueAt = this.#dueFrom(startMs, call.progress?.lastMs ?? startMs);
+      call.dueAt = this.#dueFrom(startMs, call.extras?.progress?.lastMs ?? startMs);
     }
     if (call.writer !== undefined) this.settings.running.schedule(call, this.#timeoutMs());
   }
@@ -147,8 +129,8 @@ export class IncomingCall implements CallContext {
     if (startMs === undefined) return;
     // Never earlier: the call may be due a tick later than required.
     const { clock } = this.settings.running;
-    const lastMs = Math.max(call.progress?.lastMs ?? startMs, clock.elapsed());
-    call.progress = { startMs, lastMs };
+    const lastMs = Math.max(call.extras?.progress?.lastMs ?? startMs, clock.elapsed());
+    call.withExtras().progress = { startMs, lastMs };
     call.dueAt = this.#dueFrom(startMs, lastMs);
   }
 
@@ -217,7 +199,7 @@ export class IncomingCall implements CallContext {
   }
 
   #ownMs(): number {
-    return this.call?.limitMs ?? this.settings.timeoutMs ?? Number.POSITIVE_INFINITY;
+    return this.call?.extras?.limitMs ?? this.settings.timeoutMs ?? Number.POSITIVE_INFINITY;
   }
 
   #askedMs(): number {
@@ -227,7 +209,8 @@ export class IncomingCall implements CallContext {
 
   /** When the call began, derived from its deadline; undefined while it has none. */
   #startMs(call: RunningCall): number | undefined {
-    if (call.progress !== undefined || call.dueAt === undefined) return call.progress?.startMs;
+    const progress = call.extras?.progress;
+    if (progress !== undefined || call.dueAt === undefined) return progress?.startMs;
     return call.dueAt - (this.#timeoutMs() ?? 0);
   }
 
@@ -238,110 +221,4 @@ export class IncomingCall implements CallContext {
 
 function finite(ms: number): number | undefined {
   return ms === Number.POSITIVE_INFINITY ? undefined : ms;
-}
-
-/** The state of a call that outlives its turn: its reply, its signal, its place among the running calls. */
-export class RunningCall implements TimedCall {
-  readonly context: IncomingCall;
-  prev: TimedCall | undefined;
-  next: TimedCall | undefined;
-  /** Its entry among the calls of its origin, if that list is kept. */
-  entry: CallEntry | undefined;
-  dueAt: number | undefined;
-  epochOffset: number | undefined;
-  limitMs: number | undefined;
-  /** When it began, and when progress was last sent, on the scale of `dueAt`; set by the first report of progress. */
-  progress: { readonly startMs: number; readonly lastMs: number } | undefined;
-  principal: Principal | undefined;
-  isStream: boolean;
-  isSubscription: boolean;
-  ended: ErrorObject | undefined;
-  controller: AbortController | undefined;
-  onEnded: (() => void) | undefined;
-  /** How the reply is written and delivered; fields, because a closure costs more. */
-  writer: Writer | undefined;
-  receiver: AnswerReceiver | undefined;
-  version: Version;
-  idText: string | undefined;
-  batch: BatchAnswer | undefined;
-  /** Memory counted for its message, unless that was a batch. */
-  heldBytes: number;
-  /** What its caller takes of the server's limits; undefined if the caller is unknown. */
-  share: Share | undefined;
-  watched: WatchedMessage | undefined;
-
-  // Assigned here, because fields with initializers are slower to create.
-  constructor(context: IncomingCall) {
-    this.context = context;
-    this.prev = undefined;
-    this.next = undefined;
-    this.entry = undefined;
-    this.dueAt = undefined;
-    this.epochOffset = undefined;
-    this.limitMs = undefined;
-    this.progress = undefined;
-    this.principal = undefined;
-    this.isStream = false;
-    this.isSubscription = false;
-    this.ended = undefined;
-    this.controller = undefined;
-    this.onEnded = undefined;
-    this.writer = undefined;
-    this.receiver = undefined;
-    this.version = "2.0";
-    this.idText = undefined;
-    this.batch = undefined;
-    this.heldBytes = 0;
-    this.share = undefined;
-    this.watched = undefined;
-  }
-
-  /** The handler is done. */
-  settle(reply: Reply | undefined): void {
-    const isEnded = this.ended !== undefined;
-    if (isEnded) discardBytes(reply, this.context.request, this.context.values);
-    const written = isEnded ? undefined : this.writer?.write(reply, this);
-    if (written instanceof Promise) {
-      void written.then((whole) => this.settle(whole));
-      return;
-    }
-    this.context.done(this);
-    if (!isEnded) this.receiver?.answered(written);
-    this.writer = undefined;
-  }
-
-  get signal(): AbortSignal {
-    if (this.controller === undefined) {
-      this.controller = new AbortController();
-      if (this.ended !== undefined) this.controller.abort(asError(this.ended));
-    }
-    return this.controller.signal;
-  }
-
-  /** Answers with an error, before the handler is done. */
-  end(error: ErrorObject): void {
-    if (this.ended !== undefined) return;
-    this.ended = error;
-    const text = this.writer?.write(failure(error), this) as string | undefined;
-    this.#stop(error, text);
-  }
-
-  /** The caller cancelled and expects no reply. */
-  drop(): void {
-    if (this.ended !== undefined) return;
-    this.ended = requestCancelled;
-    if (this.writer !== undefined) this.watched?.drop(requestCancelled);
-    this.#stop(requestCancelled, undefined);
-  }
-
-  /** Tells the handler first, so that nothing which it still sends comes after the reply. */
-  #stop(error: ErrorObject, text: string | undefined): void {
-    this.controller?.abort(asError(error));
-    this.onEnded?.();
-    this.receiver?.answered(text);
-  }
-
-  expire(): void {
-    this.end(requestTimeout);
-  }
 }

@@ -1,9 +1,9 @@
 import { cutShort, requestCancelled } from "./errors.ts";
-import type { RunningCall } from "./incoming-call.ts";
 import { type Linked, LinkedList } from "./linked-list.ts";
 import type { ErrorObject, Id } from "./message.ts";
 import type { Origin } from "./origin.ts";
 import type { Running } from "./running.ts";
+import type { RunningCall } from "./running-call.ts";
 
 /** An entry in the list of an origin's running calls. */
 export class CallEntry implements Linked<CallEntry> {
@@ -75,7 +75,7 @@ export function endCalls(running: Running, origin: Origin, error: ErrorObject): 
 
 /** Ends the subscriptions among these calls: they last until someone ends them, so a server that closes cannot wait. */
 export function endSubscriptions(calls: Iterable<RunningCall>): void {
-  for (const call of [...calls]) if (call.isSubscription) call.end(cutShort);
+  for (const call of [...calls]) if (call.extras?.isSubscription) call.end(cutShort);
 }
 
 /** Ends every running call of an origin whose connection broke; none of them starts afterwards. */

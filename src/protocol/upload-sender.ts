@@ -59,6 +59,7 @@ export class UploadSender implements OutgoingUpload {
       while (this.#credit > 0 && !this.#isOver) {
         const full = this.#sink?.ready();
         if (full !== undefined) {
+          this.#owner.waitsForSource?.(false);
           await full;
           continue;
         }

@@ -146,7 +146,7 @@ export class Upload implements AsyncIterableIterator<unknown> {
     if (this.#isClosed || this.#isEnded) return undefined;
     if (++this.#received > this.#granted) return overrun;
     const { maxDepth } = this.#context.limits;
-    // The message and its params are a level each.
+    // The message and its params are two levels.
     if (exceedsDepth(value, maxDepth - 2))
       return invalidRequest(`an item of the upload is nested deeper than ${maxDepth} levels`);
     this.#length += length;

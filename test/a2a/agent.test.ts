@@ -1,5 +1,7 @@
+import { silentLog } from "callwire";
 import { authenticate, bearer, mutualTls } from "callwire/security";
 import { apiKeys } from "callwire/security/keys";
+import { MemoryWorkStore } from "callwire/work";
 import { describe, expect, test } from "vitest";
 import { all, gate, type Parsed, says, serveAgent } from "./served-agent.ts";
 
@@ -49,6 +51,69 @@ describe("a message to an agent", () => {
     const { result } = await ask("SendMessage", says("hello"));
     expect(result.task.status.state).toBe("TASK_STATE_FAILED");
     expect(JSON.stringify(result)).not.toContain("swordfish");
+  });
+
+  test("is stored with its first step, and again when it is done, with an event for each step", async () => {
+    const memory = new MemoryWorkStore();
+    const stored: string[] = [];
+    const { events, ask } = await serveAgent({
+      store: {
+        load: (id) => memory.load(id),
+        list: (query) => memory.list(query),
+        remove: (id) => memory.remove(id),
+        async save(record) {
+          await Promise.resolve();
+          stored.push(`${record.version} ${record.state}`);
+          return memory.save(record);
+        },
+      },
+      async *execute({ text }) {
+        yield text;
+      },
+    });
+    const expected = ["1 TASK_STATE_WORKING", "2 TASK_STATE_COMPLETED"];
+    await ask("SendMessage", says("hello"));
+    expect(stored.splice(0)).toEqual(expected);
+    const seen: unknown[] = [];
+    for await (const { result } of events("SendStreamingMessage", says("hello"))) {
+      seen.push((result.task ?? result.statusUpdate)?.status.state ?? "artifact");
+    }
+    expect(stored).toEqual(expected);
+    const states = ["SUBMITTED", "WORKING"].map((state) => `TASK_STATE_${state}`);
+    expect(seen).toEqual([...states, "artifact", "TASK_STATE_COMPLETED"]);
+  });
+
+  test("that the agent answers with an invalid message fails the task, and says nothing about it", async () => {
+    const logged: Parsed[] = [];
+    const { ask } = await serveAgent({
+      log: { ...silentLog, error: (facts) => void logged.push(facts) },
+      async *execute() {
+        yield { state: "working", message: [] };
+      },
+    });
+    const { result } = await ask("SendMessage", says("hello"));
+    expect(result.task.status.state).toBe("TASK_STATE_FAILED");
+    expect(result.task.status.message.parts).toEqual([{ text: "The agent failed" }]);
+    expect(String(logged[0]?.err)).toContain("message.parts must have at least 1 entry");
+  });
+
+  test("that is a task already keeps working when its agent says something", async () => {
+    const [asked, read] = [gate(), gate()];
+    const { ask } = await serveAgent({
+      async *execute() {
+        await asked.passed;
+        yield { message: "One moment" };
+        await read.passed;
+      },
+    });
+    const params = { ...says("hello"), configuration: { returnImmediately: true } };
+    const { id } = (await ask("SendMessage", params)).result.task;
+    asked.open();
+    const status = async () => (await ask("GetTask", { id })).result.status;
+    await expect.poll(async () => (await status()).state).toBe("TASK_STATE_WORKING");
+    expect((await status()).message.parts).toEqual([{ text: "One moment" }]);
+    read.open();
+    await expect.poll(async () => (await status()).state).toBe("TASK_STATE_COMPLETED");
   });
 
   test("is returned at once as a task if the client wants so, and can be asked about", async () => {

@@ -1,5 +1,9 @@
+import { readFile } from "node:fs/promises";
+import { createServer, method, type Server } from "callwire";
+import { serveHttp } from "callwire/http/node";
 import type { Locator } from "playwright-core";
 import { describe, expect, test } from "vitest";
+import * as z from "zod";
 import { describeWith } from "../services.ts";
 import { openPage } from "./launch.ts";
 import {
@@ -9,10 +13,19 @@ import {
   chosenMessage,
   connected,
   editor,
+  openPlayground,
   outcome,
   rows,
+  useWire,
 } from "./playground-page.ts";
 import { usePlayground } from "./use-playground.ts";
+
+/** A server with a playground of its own. */
+async function served(server: Server) {
+  const http = await serveHttp(server, { port: 0, playground: true });
+  const { origin } = new URL(http.url);
+  return { origin, close: () => server.close({ drainMs: 0 }) };
+}
 
 describeWith(["playwright", "chromium"], "the playground", () => {
   const playground = usePlayground();
@@ -54,6 +67,42 @@ describeWith(["playwright", "chromium"], "the playground", () => {
       expect(await marks("count").innerText()).toBe("stream");
       expect(await marks("old").innerText()).toBe("deprecated");
     });
+  });
+
+  test("a file is sent from the form, and one in the result is saved", async () => {
+    const server = createServer({
+      crop: method(
+        { params: z.object({ photo: z.file(), at: z.date() }), result: z.file() },
+        async ({ photo, at }) => {
+          const bytes = (await photo.bytes()).subarray(0, 3);
+          return new File([bytes], `${at.getTime()} ${photo.name}`, { type: photo.type });
+        },
+      ),
+      sum: method({ upload: z.number(), result: z.number() }, async (_params, { upload }) => {
+        let sum = 0;
+        for await (const n of upload) sum += n;
+        return sum;
+      }),
+    });
+    const { origin, close } = await served(server);
+    await using page = await openPlayground(playground.browser, `${origin}/#method=crop`);
+    await page.getByRole("textbox", { name: /^at/ }).fill("1970-01-01T00:00:00.000Z");
+    const buffer = Buffer.from("sea at night");
+    await page
+      .getByLabel(/^photo/)
+      .setInputFiles({ name: "sea.jpg", mimeType: "image/jpeg", buffer });
+    await expect.poll(() => editor(page).innerText()).toContain("sea.jpg");
+    await call(page);
+    const download = page.waitForEvent("download");
+    await outcome(page).getByRole("button", { name: "Save 0 sea.jpg (3 B)" }).click();
+    expect(await readFile(await (await download).path(), "utf8")).toBe("sea");
+    await page.getByRole("button", { name: /^sum/ }).click();
+    await useWire(page, "WebSocket");
+    await page.getByLabel(/^upload/).fill("40\n2");
+    await call(page);
+    expect(await outcome(page).getByRole("region", { name: "Result" }).innerText()).toBe("42");
+    expect(page.complaints).toEqual([]);
+    await close();
   });
 
   describe("a call", () => {

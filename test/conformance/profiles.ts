@@ -165,6 +165,7 @@ const profiles = {
         maxBatch: 3,
         maxDepth: 4,
         maxIdLength: 8,
+        maxRichValues: 2,
       },
     },
   },

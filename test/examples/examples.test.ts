@@ -39,6 +39,10 @@ const expected: Readonly<Record<string, readonly string[]>> = {
     "checked 1 of 1",
     "ann: 0 open, 1 done",
   ],
+  photo: [
+    "Listening on http://127.0.0.1:0/",
+    "sea.png: 800 x 600, its thumbnail: 200 x 150, image/jpeg",
+  ],
   next: [
     "created over HTTP: Water the plants",
     "rendered on the server: true",
@@ -147,6 +151,7 @@ const needs: Readonly<Record<string, string>> = {
   board: "board example",
   next: "next example",
   "nats-accounts": "nats-server",
+  photo: "photo example",
   python: "python3",
   "scale-out": "nats-server",
   tracing: "tracing example",

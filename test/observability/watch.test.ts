@@ -61,6 +61,8 @@ test("messages are told of with their length, their place and how they went", as
   await server.receive("{");
   await server.receive("[]");
   await server.receive(`[${"1,".repeat(100)}1]`);
+  // What is too long is not read, and has no length.
+  await server.receive(" ".repeat(1_048_577));
   const [first, ...rest] = told
     .sort((a, b) => (a.entry ?? -1) - (b.entry ?? -1))
     .map(({ entry, requestLength, context, error, reply, durationMs }) => [
@@ -72,6 +74,7 @@ test("messages are told of with their length, their place and how they went", as
     [undefined, 1, undefined, -32700, undefined, 0],
     [undefined, 2, undefined, -32600, undefined, 0],
     [undefined, 203, undefined, -32600, undefined, 0],
+    [undefined, 0, undefined, -32600, undefined, 0],
     [0, call.length, "add", undefined, 3, 0],
     [1, notification.length, "refuse", 7, undefined, 0],
     [2, later.length, "later", undefined, 1, 0],
@@ -126,6 +129,17 @@ test("a call back may be wrapped", async () => {
   expect(await client.call("ask")).toBe("ada");
   expect(seen).toEqual(["name"]);
   await client.close();
+});
+
+test("a call back fails if what wraps it throws", async () => {
+  const ask = method({}, (_, call) => call.peer.call("name").catch((error) => error.message));
+  const callBack = (): never => {
+    throw new Error("not today");
+  };
+  const server = createServer({ ask }, { use: [watching({ callBack })] });
+  const [link] = memoryPair(createServer({ name: () => "ada" }), server);
+  await using client = createClient(link);
+  expect(await client.call("ask")).toBe("not today");
 });
 
 test("a cancelled call without a reply is reported", async () => {

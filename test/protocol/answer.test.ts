@@ -308,6 +308,18 @@ test("rich data of an error that cannot be converted is sent as JSON, and logged
   expect(lines).toEqual([[{ err: expect.any(TypeError) }, message]]);
 });
 
+test("a result that contains itself is an error, also for a caller that accepts rich values", () => {
+  const circle = { self: {} };
+  circle.self = circle;
+  const server = createServer({ circle: () => circle }, { log: silentLog });
+  for (const members of ["", ',"types":{}']) {
+    const text = `{"jsonrpc":"2.0","method":"circle","id":1${members}}`;
+    expect(server.receive(text)).toBe(
+      '{"jsonrpc":"2.0","error":{"code":-32603,"message":"Internal error"},"id":1}',
+    );
+  }
+});
+
 describe("a member that stands twice", () => {
   const twice = (id: string) =>
     `{"jsonrpc":"2.0","error":{"code":-32600,"message":"Invalid Request","data":"a member occurs twice"},"id":${id}}`;

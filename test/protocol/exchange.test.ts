@@ -193,6 +193,17 @@ test("the calls of a batch are given up one by one, and the last gives up the ex
   ]);
 });
 
+test("a call that is over cannot be cancelled any more, however it went", async () => {
+  const request = { jsonrpc: "2.0", method: "add", params: [1, 2], id: 1 } as const;
+  for (const exchange of [answer, async () => "{", () => Promise.reject(new Error("no"))]) {
+    const outgoing = {} as { cancel?: unknown };
+    const reply = exchangeLink(exchange).send(request, outgoing as never);
+    expect(outgoing.cancel).toBeTypeOf("function");
+    await Promise.resolve(reply).catch(() => {});
+    expect(outgoing.cancel).toBeUndefined();
+  }
+});
+
 test("an exchange has the address, the bytes and the tap that it is given", async () => {
   const texts: unknown[] = [];
   const link = exchangeLink(answer, {
@@ -208,6 +219,8 @@ test("an exchange has the address, the bytes and the tap that it is given", asyn
     ["sent", '{"jsonrpc":"2.0","method":"add","params":[1,2],"id":1}'],
     ["received", '{"jsonrpc":"2.0","result":3,"id":1}'],
   ]);
+  await link.send({ ...request, id: undefined }, {} as never);
+  expect(texts.slice(2)).toEqual([["sent", '{"jsonrpc":"2.0","method":"add","params":[1,2]}']]);
 });
 
 test("what comes before the reply goes to the caller", async () => {

@@ -282,12 +282,27 @@ describe("with delays of at most 100 ms", () => {
     expect([5, 40, 1_000, 1_000, 5].map(ran)).toEqual([12, 15, 12, 9, 7]);
   });
 
+  test("a second late slice need not end before calls are refused", () => {
+    const refusedAt = (lateSlices: number) => {
+      const { loop, overload, run } = watching();
+      for (let i = 0; i < lateSlices; i++) run({ calls: 1_000, heldMs: 5_000 });
+      for (let call = 1; call <= 100; call++) {
+        if (!overload.take()) return call;
+        loop.hold(10);
+      }
+      return undefined;
+    };
+    // The first call of the next stride of eight, after 32 calls.
+    expect([refusedAt(0), refusedAt(1)]).toEqual([undefined, 33]);
+  });
+
   test("all calls are taken again after a second without a refusal", () => {
     for (const [slices, room] of [
-      [199, 4],
+      [199, 5],
       [200, 1_000],
     ] as const) {
       const made = limited();
+      made.run({ calls: 5, heldMs: 5 });
       for (let i = 0; i < slices; i++) made.run({ calls: 4, heldMs: 5 });
       expect(made.room()).toBe(room);
       // The row of late slices begins anew.

@@ -33,6 +33,7 @@ import { RareWarning } from "../../src/protocol/rare-warning.ts";
 import { idText, isPlain, requestText, valueText } from "../../src/protocol/serialize.ts";
 import { SessionReports } from "../../src/protocol/session-reports.ts";
 import { absoluteAddress, fetchAddress, httpUrl, isRelative } from "../../src/protocol/url.ts";
+import { ValueCodec } from "../../src/protocol/value-codec.ts";
 
 describe("addresses", () => {
   test("are relative if they start with a slash or a dot", () => {
@@ -242,6 +243,42 @@ describe("middleware", () => {
     ]);
     expect(new Host(innermost).admit).toBeUndefined();
   });
+});
+
+test("a codec of its own takes five thousand rich values", () => {
+  const codec = new ValueCodec();
+  const json = Array(5_001).fill("1");
+  const paths = json.map((_, i) => `/${i}`);
+  expect(codec.decode(json, { bigint: paths.slice(1) })).toEqual(["1", ...Array(5_000).fill(1n)]);
+  expect(() => codec.decode(json, { bigint: paths })).toThrow("more than 5000 values have types");
+});
+
+test("a host has its middleware, if there is any", () => {
+  const use: Middleware[] = [(next) => next];
+  expect(new Host(() => undefined, {}, use).use).toBe(use);
+  expect(new Host(() => undefined).use).toEqual([]);
+});
+
+test("notifications carry no Blobs", () => {
+  const codec = new ValueCodec();
+  expect(codec.members(5)).toEqual({ value: 5 });
+  expect(codec.members([5n])).toEqual({ value: ["5"], types: { bigint: ["/0"] } });
+  expect(() => codec.members(new Blob(["x"]))).toThrow("a Blob or a stream cannot be sent here");
+});
+
+test("a peer that cannot be called back says so, and is always ready", async () => {
+  const { peer } = new Origin();
+  const unsupported = { code: "UNSUPPORTED", message: /^this wire cannot call back/ };
+  const request = { jsonrpc: "2.0", method: "m", id: 1 } as Request;
+  const sent = [peer.call("m"), peer.send(request, {} as never)];
+  const all = [...sent, ...(peer.sendBatch?.([request, request], []) ?? [])];
+  expect(all).toHaveLength(4);
+  for (const each of all) {
+    await expect(each).rejects.toMatchObject({ code: unsupported.code });
+    await expect(each).rejects.toThrow(unsupported.message);
+  }
+  expect([peer.notify("m"), peer.ready(), peer.canNotify]).toEqual([false, undefined, false]);
+  await peer.close();
 });
 
 test("a map of brief entries has them in order, each once", () => {

@@ -11,6 +11,12 @@ import { ann, byToken, counted, request, root } from "./serving.ts";
 
 const bucket = { capacity: 3, perSecond: 1 };
 
+test.each([-1, Number.NaN, "x"])("a method cannot cost %s", (cost) => {
+  const costs = { "sum.*": cost as number };
+  const wrong = `the cost of "sum.*" must be a number of at least 0, not ${cost}`;
+  expect(() => rateLimit({ ...bucket, costs })).toThrow(wrong);
+});
+
 describe("by address", () => {
   test("calls beyond the limit are answered with 429 and when to come again", async () => {
     const clock = new FakeClock();

@@ -107,8 +107,7 @@ test("replies to a batch may be as long together as one may be alone, with their
 });
 
 test("the memory of a batch is released with its last entry", async () => {
-  const limits = { maxInFlightBytes: 3_000 };
-  const server = createServer(echo, { limits });
+  const server = createServer(echo, { maxRunningBytes: 3_000 });
   const batch = (count: number) =>
     `[${Array(count)
       .fill(requestText("later", ["x".repeat(100)]))
@@ -117,6 +116,13 @@ test("the memory of a batch is released with its last entry", async () => {
     expect(await server.receive(batch(2))).not.toContain("error");
     expect(await server.receive(requestText("later", ["x".repeat(200)]))).not.toContain("error");
   }
+  expect(server.running.held.bytes).toBe(0);
+  // While it runs, its memory is counted once.
+  const answer = server.receive(batch(3));
+  const { bytes } = server.running.held;
+  expect([bytes > 600, bytes < 3_000]).toEqual([true, true]);
+  expect(await answer).not.toContain("error");
+  expect(server.running.held.bytes).toBe(0);
 });
 
 test("a batch beyond the limit runs none of its entries", async () => {

@@ -1,10 +1,13 @@
-import type { OpenrpcMethod } from "callwire/openrpc";
+import type { JsonSchema, OpenrpcMethod } from "callwire/openrpc";
+import { typeText } from "../schema/describe.ts";
 import { formsOf } from "../schema/params.ts";
 import { add, isFull } from "../state/batch.ts";
 import { call, isRunning, notify, stop } from "../state/calls.ts";
 import * as draft from "../state/draft.ts";
 import { isStream, selectedMethod } from "../state/methods.ts";
-import { version } from "../state/settings.ts";
+import { components } from "../state/session.ts";
+import { transport, version } from "../state/settings.ts";
+import { uploadFault, uploadText } from "../state/upload.ts";
 import { BatchTray } from "./batch-tray.tsx";
 import { Icon } from "./icon.tsx";
 import { JsonEditor } from "./json-editor.tsx";
@@ -44,6 +47,7 @@ function MethodHead({ method }: { readonly method: OpenrpcMethod }) {
       <h1>
         {method.name}
         {isStream(method) ? <span class="mark stream">stream</span> : null}
+        {method["x-upload"] === undefined ? null : <span class="mark stream">upload</span>}
         {method.deprecated === true ? <span class="mark old">deprecated</span> : null}
         {method["x-idempotent"] === true ? (
           <span class="mark" title="Calling it twice has the same effect as calling it once">
@@ -93,6 +97,7 @@ function Try({ method }: { readonly method: OpenrpcMethod }) {
         <ParamsForm method={method} />
         <JsonEditor />
       </div>
+      {method["x-upload"] === undefined ? null : <UploadInput item={method["x-upload"].item} />}
       <Faults />
       <div class="actions">
         {isRunning.value ? (
@@ -131,6 +136,41 @@ function Try({ method }: { readonly method: OpenrpcMethod }) {
         </button>
       </div>
     </section>
+  );
+}
+
+/** The items that the method receives while it runs. */
+function UploadInput({ item }: { readonly item: JsonSchema }) {
+  const fault = uploadFault.value;
+  return (
+    <div class="field">
+      <label for="upload">
+        <span class="field-name">upload</span>
+        <span class="field-type">{typeText(item, components.value)}</span>
+      </label>
+      <textarea
+        id="upload"
+        rows={3}
+        value={uploadText.value}
+        placeholder="one item in each line, as JSON"
+        aria-describedby="upload-about"
+        aria-invalid={fault !== undefined}
+        spellcheck={false}
+        onInput={(event) => {
+          uploadText.value = event.currentTarget.value;
+        }}
+      />
+      <div class="field-notes" id="upload-about">
+        {transport.value === "websocket" ? null : (
+          <span>Browsers send uploads over WebSocket only.</span>
+        )}
+        {fault === undefined ? null : (
+          <span class="fault" role="alert">
+            {fault}
+          </span>
+        )}
+      </div>
+    </div>
   );
 }
 

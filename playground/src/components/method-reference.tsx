@@ -11,6 +11,7 @@ export function MethodReference({ method }: { readonly method: OpenrpcMethod }) 
   return (
     <section class="reference" aria-label="Reference">
       <Params method={method} />
+      <Upload method={method} />
       <Result method={method} />
       <Errors method={method} />
       <Examples method={method} />
@@ -68,6 +69,19 @@ function Params({ method }: { readonly method: OpenrpcMethod }) {
           </tbody>
         </table>
       </Scrollable>
+    </div>
+  );
+}
+
+function Upload({ method }: { readonly method: OpenrpcMethod }) {
+  const upload = method["x-upload"];
+  if (upload === undefined) return null;
+  return (
+    <div>
+      <h3>Items of the upload</h3>
+      <p>
+        <code>{typeText(upload.item, components.value)}</code>
+      </p>
     </div>
   );
 }

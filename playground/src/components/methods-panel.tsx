@@ -109,6 +109,7 @@ function MethodItem({ label, method }: { readonly label: string; readonly method
       >
         <span class={method.deprecated === true ? "method-name old" : "method-name"}>{label}</span>
         {isStream(method) ? <span class="mark stream">stream</span> : null}
+        {method["x-upload"] === undefined ? null : <span class="mark stream">upload</span>}
         {method.deprecated === true ? <span class="mark old">deprecated</span> : null}
         {method.summary === undefined ? null : <span class="method-summary">{method.summary}</span>}
       </button>

@@ -2,14 +2,16 @@ import { ErrorCode } from "callwire";
 import type { OpenrpcMethod } from "callwire/openrpc";
 import { isObject } from "../schema/resolve.ts";
 import { type Failure, type Run, run } from "../state/calls.ts";
+import { type ReceivedFile, save } from "../state/files.ts";
 import { jsonText } from "../state/json-text.ts";
 import { isStream } from "../state/methods.ts";
 import { CopyButton } from "./copy-button.tsx";
 import { CredentialsButton } from "./credentials.tsx";
+import { Icon } from "./icon.tsx";
 import { useInSight } from "./in-sight.ts";
 import { JsonView } from "./json-view.tsx";
 import { StreamItems } from "./stream-items.tsx";
-import { duration, plural } from "./units.ts";
+import { duration, plural, size } from "./units.ts";
 
 /** The outcome of the call. */
 export function Outcome({ method }: { readonly method: OpenrpcMethod }) {
@@ -42,6 +44,7 @@ export function Outcome({ method }: { readonly method: OpenrpcMethod }) {
       {made.state === "done" && made.kind === "call" ? (
         <JsonView value={made.result === undefined ? null : made.result} label="Result" />
       ) : null}
+      {made.files === undefined || made.files.length === 0 ? null : <Files files={made.files} />}
       {made.state === "done" && made.kind === "notification" ? (
         <p class="note">
           It was sent without an id, so the server answers nothing, not even a failure.
@@ -77,6 +80,23 @@ function FirstSteps({ method }: { readonly method: OpenrpcMethod }) {
         </p>
       )}
     </section>
+  );
+}
+
+/** Files, byte arrays and streams of the result. */
+function Files({ files }: { readonly files: readonly ReceivedFile[] }) {
+  return (
+    <ul class="plain files" aria-label="Files in the result">
+      {files.map((file, i) => (
+        <li key={i}>
+          <button type="button" onClick={() => void save(file)}>
+            <Icon name="download" />
+            Save {file.name}
+            {file.size === undefined ? "" : ` (${size(file.size)})`}
+          </button>
+        </li>
+      ))}
+    </ul>
   );
 }
 

@@ -2,6 +2,18 @@ import type { JsonSchema } from "callwire/openrpc";
 import { Patience } from "./patience.ts";
 import { type Components, choicesOf, isObject, resolved, typesOf, variantsOf } from "./resolve.ts";
 
+/** Rich values that are written as something else in JSON. */
+const richNames: ReadonlyMap<unknown, string> = new Map([
+  ["date", "Date"],
+  ["bigint", "bigint"],
+  ["url", "URL"],
+  ["bytes", "bytes"],
+  ["buffer", "bytes"],
+  ["file", "File"],
+  ["blob", "Blob"],
+  ["stream", "stream of bytes"],
+]);
+
 /** A short form of a type, as in TypeScript: `"a" | "b"`, `number[]`, `{ x, y? }`. */
 export function typeText(
   schema: JsonSchema | undefined,
@@ -11,6 +23,8 @@ export function typeText(
 ): string {
   const known = resolved(schema, components);
   if (depth > 3 || patience.isOver()) return "…";
+  const rich = richNames.get(known["x-callwire-type"]);
+  if (rich !== undefined) return rich;
   const choices = choicesOf(known);
   if (choices !== undefined) return choices.map((choice) => JSON.stringify(choice)).join(" | ");
   const variants = variantsOf(known);

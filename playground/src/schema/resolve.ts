@@ -49,6 +49,15 @@ export function choicesOf(schema: JsonSchemaObject): readonly unknown[] | undefi
   return "const" in schema ? [schema.const] : undefined;
 }
 
+/** Types of values that the form fills in with a file. */
+export const fileTypes: ReadonlySet<unknown> = new Set([
+  "file",
+  "blob",
+  "stream",
+  "bytes",
+  "buffer",
+]);
+
 /** The names of the types that a schema allows; empty if it names none. */
 export function typesOf(schema: JsonSchemaObject): readonly string[] {
   if (Array.isArray(schema.type)) return schema.type as readonly string[];

@@ -1,6 +1,6 @@
 import type { JsonSchema } from "callwire/openrpc";
 import { Patience } from "./patience.ts";
-import { type Components, choicesOf, resolved, typesOf, variantsOf } from "./resolve.ts";
+import { type Components, choicesOf, fileTypes, resolved, typesOf, variantsOf } from "./resolve.ts";
 
 /** An initial value: the default, an example, or the smallest one that the schema allows. */
 export function sampleOf(
@@ -13,6 +13,8 @@ export function sampleOf(
   const known = resolved(schema, components);
   if ("default" in known) return known.default;
   if (Array.isArray(known.examples) && known.examples.length > 0) return known.examples[0];
+  // Only the user can choose a file.
+  if (fileTypes.has(known["x-callwire-type"])) return undefined;
   const choices = choicesOf(known);
   if (choices !== undefined) return choices[0];
   const [variant] = variantsOf(known) ?? [];
@@ -35,9 +37,10 @@ export function sampleOf(
       if (depth > 8) return {};
       const { properties = {}, required = [] } = known;
       const names = required.filter((name) => Object.hasOwn(properties, name));
-      return Object.fromEntries(
-        names.map((name) => [name, sampleOf(properties[name], components, depth + 1, patience)]),
+      const members = names.map(
+        (name) => [name, sampleOf(properties[name], components, depth + 1, patience)] as const,
       );
+      return Object.fromEntries(members.filter(([, value]) => value !== undefined));
     }
     case "null":
       return null;

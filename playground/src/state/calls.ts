@@ -1,14 +1,17 @@
 import { computed, signal } from "@preact/signals";
 import { isRpcError, type Params, WireError } from "callwire";
+import { naturalJson } from "callwire/openrpc";
 import type { ParamsValue } from "../schema/params.ts";
 import { isObject } from "../schema/resolve.ts";
 import type { Fault } from "../schema/validate.ts";
 import * as draft from "./draft.ts";
+import { drop, filesIn, type ReceivedFile, withFiles } from "./files.ts";
 import { remember } from "./history.ts";
 import { jsonText } from "./json-text.ts";
 import { measured } from "./measure.ts";
 import { isStream, selectedMethod } from "./methods.ts";
-import { noteLoss, session } from "./session.ts";
+import { caller, noteLoss } from "./session.ts";
+import { uploadFault, uploadItems } from "./upload.ts";
 
 export interface Failure {
   /** The code of the error that the server sent, or of the failure of the connection. */
@@ -35,6 +38,8 @@ export interface Run {
   readonly state: "running" | "done" | "failed" | "stopped";
   readonly durationMs: number;
   readonly result?: unknown;
+  /** Bytes in the result. */
+  readonly files?: readonly ReceivedFile[];
   readonly failure?: Failure;
   /** The last items of a stream. */
   readonly items: readonly ShownItem[];
@@ -56,7 +61,7 @@ let last = 0;
 /** Calls the chosen method with the current params. */
 export async function call(): Promise<void> {
   const method = selectedMethod.value;
-  const client = session.value?.client;
+  const client = caller.value;
   if (method === undefined || client === undefined || !mayStart()) return;
   const params = draft.paramsToSend();
   const { signal, update, finish } = begin(
@@ -65,11 +70,14 @@ export async function call(): Promise<void> {
     params,
   );
   try {
-    const onProgress = (progress: unknown): void => update({ progress });
-    if (isStream(method)) await readStream(method.name, params, signal, update);
+    const onProgress = (value: unknown): void => update({ progress: naturalJson(value) });
+    const upload = method["x-upload"] === undefined ? undefined : uploadItems.value;
+    const options = { signal, onProgress, ...(upload && { upload }) };
+    const sent = withFiles(params) as Params;
+    if (isStream(method)) await readStream(client.stream(method.name, sent, options), update);
     else {
-      const result = await client.call(method.name, params as Params, { signal, onProgress });
-      finish({ state: "done", result });
+      const result = await client.call<unknown>(method.name, sent, options);
+      finish({ state: "done", result: naturalJson(result), files: filesIn(result) });
       return;
     }
     finish({ state: signal.aborted ? "stopped" : "done" });
@@ -83,12 +91,12 @@ export async function call(): Promise<void> {
 /** Sends the call as a notification, which has no reply. */
 export async function notify(): Promise<void> {
   const method = selectedMethod.value;
-  const client = session.value?.client;
+  const client = caller.value;
   if (method === undefined || client === undefined || !mayStart()) return;
   const params = draft.paramsToSend();
   const { finish } = begin(method.name, "notification", params);
   try {
-    await client.notify(method.name, params as Params);
+    await client.notify(method.name, withFiles(params) as Params);
     finish({ state: "done" });
   } catch (error) {
     finish({ state: "failed", failure: failureOf(error) });
@@ -104,6 +112,7 @@ export function stop(): void {
 export function forget(): void {
   current?.abort();
   current = undefined;
+  drop(run.value?.files ?? []);
   run.value = undefined;
 }
 
@@ -111,7 +120,7 @@ export function forget(): void {
 export function failureOf(error: unknown): Failure {
   if (isRpcError(error)) {
     const { code, message, data } = error;
-    return { code, message, data, answered: true };
+    return { code, message, data: naturalJson(data), answered: true };
   }
   if (error instanceof WireError) {
     return { code: error.code, message: error.message, answered: false };
@@ -126,13 +135,13 @@ export function failureOf(error: unknown): Failure {
 /** Params that are not JSON are not sent; params that break the schema are, so that the server can report it. */
 function mayStart(): boolean {
   draft.touched.value = true;
-  return "value" in draft.parsed.value;
+  return "value" in draft.parsed.value && uploadFault.value === undefined;
 }
 
-type Ending = Pick<Run, "state"> & Partial<Pick<Run, "result" | "failure">>;
+type Ending = Pick<Run, "state"> & Partial<Pick<Run, "result" | "files" | "failure">>;
 
 function begin(method: string, kind: Run["kind"], params: ParamsValue) {
-  current?.abort();
+  forget();
   const controller = new AbortController();
   current = controller;
   draft.serverFaults.value = [];
@@ -165,9 +174,7 @@ function begin(method: string, kind: Run["kind"], params: ParamsValue) {
 }
 
 async function readStream(
-  name: string,
-  params: ParamsValue,
-  signal: AbortSignal,
+  stream: AsyncIterable<unknown>,
   update: (changes: Partial<Run>) => void,
 ): Promise<void> {
   const items: ShownItem[] = [];
@@ -177,14 +184,10 @@ async function readStream(
     waiting = false;
     update({ items: items.slice(), itemCount });
   };
-  const stream = session.value?.client.stream(name, params as Params, {
-    signal,
-    onProgress: (progress) => update({ progress }),
-  });
   try {
-    for await (const item of stream ?? []) {
+    for await (const item of stream) {
       itemCount++;
-      items.push(shownItem(item));
+      items.push(shownItem(naturalJson(item)));
       if (items.length > 2 * mostItems) items.splice(0, items.length - mostItems);
       // A fast stream is drawn once a frame.
       if (!waiting) {

@@ -9,7 +9,12 @@ import {
   WireError,
 } from "callwire";
 import { httpLink } from "callwire/http";
-import { type OpenrpcDocument, readDocument } from "callwire/openrpc";
+import {
+  declaredValues,
+  hasRichValues,
+  type OpenrpcDocument,
+  readDocument,
+} from "callwire/openrpc";
 import { sseLink } from "callwire/sse";
 import { webSocketLink } from "callwire/ws";
 import { watchedFetch } from "./requests.ts";
@@ -18,6 +23,7 @@ import { record } from "./wire.ts";
 
 /** A client of the endpoint over the transport that was chosen. */
 export interface Session {
+  readonly link: Link;
   readonly transport: TransportName;
   readonly client: Client;
   /** The same, but calls that are made at the same time are sent as one payload. */
@@ -43,7 +49,17 @@ export const components = computed(() => description.value?.components?.schemas 
 
 /** Most calls in a batch that servers of callwire accept by default. */
 export const mostInBatch = 100;
+const timeoutMs = 120_000;
 const longestPauseMs = 2_000;
+
+/** The client for calls of the user: with rich values, if the server has any. */
+export const caller = computed((): Client | undefined => {
+  const document = description.value;
+  const { client, link } = session.value ?? {};
+  const isPlain = version.value === "1.0" || !hasRichValues(document ?? {});
+  if (document === undefined || link === undefined || isPlain) return client;
+  return createClient(link, { timeoutMs, values: "rich", use: [declaredValues(document)] });
+});
 
 let asking: AbortController | undefined;
 
@@ -80,9 +96,10 @@ function open(name: TransportName, path: string, given: Readonly<Record<string, 
   const url = new URL(path, location.href);
   const tap: Tap = (text, direction) => record(name, text, direction);
   const link = linkOf(name, url, given, tap);
-  const options = { version: version.value, timeoutMs: 120_000 };
+  const options = { version: version.value, timeoutMs };
   return {
     transport: name,
+    link,
     client: createClient(link, options),
     gathering: createClient(link, { ...options, batch: { max: mostInBatch } }),
   };

@@ -14,7 +14,7 @@ const strangers = "strangers";
 /** One client that calls here, however many payloads it sends. The limits apply to it as a whole. */
 export class Caller implements Usage {
   readonly name: string;
-  /** Its share of the server's limits, which it has in common with all callers of its user. */
+  /** Whose share of the server's limits it uses: that of its user, once it is known. */
   caller = strangers;
   /** Its payloads that await their answer, except those without a reply subject. */
   readonly calls: LinkedList<IncomingCall> = new LinkedList();

@@ -60,7 +60,7 @@ export function hasReadableHeaders(message: WithHeaders): boolean {
   }
 }
 
-/** The length of the headers, with the subjects, which are short. It is not in the types, and reading the headers parses them. */
+/** Length of the headers and subjects. `size` is missing in the types of NATS's client, and reading the headers would parse them. */
 function headerLength(message: WithHeaders): number {
   const { msg = message } = message as { readonly msg?: object };
   const { size } = msg as { size?(): number };

@@ -83,7 +83,7 @@ export class IncomingCalls {
     reply: string,
     done?: (error?: ErrorObject) => void,
   ): void {
-    // Part of what is awaited, as for `text` of the mailbox, may be calls.
+    // A message to an open call of ours may have any length, but not if it is a call.
     if (text.length > this.limits.maxMessageBytes) {
       this.refuseUnreadable(source, reply);
       return;

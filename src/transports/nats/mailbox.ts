@@ -240,7 +240,7 @@ export class Mailbox implements StateListener {
     this.outgoing.fail(new WireError("CONNECTION_LOST", this.#deafness, { cause }));
   }
 
-  /** The string in a message, or undefined if it is not UTF-8, or is too long. What this peer waits for may have any length. */
+  /** The string in a message, or undefined if it is not UTF-8 or too long. With `isAwaited`, as for replies, any length is accepted. */
   text({ data }: Msg, isAwaited = false): string | undefined {
     if (!isAwaited && data.length > this.incoming.limits.maxMessageBytes) return undefined;
     return decodeUtf8(data, 0, data.length);

@@ -43,7 +43,7 @@ export class OutgoingCall {
   credit = 0;
   /** Messages of its upload that were sent: items, and the end. */
   uploaded = 0;
-  /** Items of its streams; the calls of a batch share the limit. */
+  /** Unread items of its streams; the calls of a batch share one limit. */
   unread: UnreadItems | undefined = undefined;
   #granted = 0;
   #undelivered = 0;

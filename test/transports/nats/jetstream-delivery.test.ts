@@ -55,7 +55,7 @@ describeWith(["nats-server"], "durable notifications at a worker", () => {
     expect(dead).toEqual([]);
   });
 
-  test("that are longer than a message may be become dead letters without being read", async () => {
+  test("become dead letters unread if they are longer than maxMessageBytes", async () => {
     const { serve, publisher, dead } = await setUp();
     const lengths: number[] = [];
     const handled = deferred();

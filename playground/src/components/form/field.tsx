@@ -1,11 +1,19 @@
 import { type JsonSchema, type JsonSchemaObject, schemaLimits } from "callwire/openrpc";
 import { typeText } from "../../schema/describe.ts";
 import { type Path, samePath, valueAt } from "../../schema/path.ts";
-import { choicesOf, isObject, resolved, typesOf, variantsOf } from "../../schema/resolve.ts";
+import {
+  choicesOf,
+  fileTypes,
+  isObject,
+  resolved,
+  typesOf,
+  variantsOf,
+} from "../../schema/resolve.ts";
 import * as draft from "../../state/draft.ts";
 import { components } from "../../state/session.ts";
 import { AnyInput } from "./any-input.tsx";
 import { ChoiceInput } from "./choice-input.tsx";
+import { FileInput } from "./file-input.tsx";
 import { GroupFields } from "./group-fields.tsx";
 import { ListFields } from "./list-fields.tsx";
 import { TextInput } from "./text-input.tsx";
@@ -91,6 +99,7 @@ export function Field({ label, path, schema, required, description }: FieldProps
       <label for={id}>{heading}</label>
       {kind === "choice" ? <ChoiceInput {...input} /> : null}
       {kind === "text" ? <TextInput {...input} /> : null}
+      {kind === "file" ? <FileInput {...input} /> : null}
       {kind === "any" ? <AnyInput {...input} /> : null}
       {notes}
     </div>
@@ -99,6 +108,7 @@ export function Field({ label, path, schema, required, description }: FieldProps
 
 function kindOf(schema: JsonSchemaObject, path: Path): string {
   if (choicesOf(schema) !== undefined) return "choice";
+  if (fileTypes.has(schema["x-callwire-type"])) return "file";
   if (path.length > deepest) return "any";
   if (variantsOf(schema) !== undefined) return "union";
   const types = typesOf(schema);

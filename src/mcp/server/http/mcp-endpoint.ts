@@ -11,7 +11,6 @@ import { type ReplayOptions, ReplayStore } from "../../../http/replay.ts";
 import type { Timer } from "../../../protocol/clock.ts";
 import { defaultKeepAliveMs } from "../../../protocol/defaults.ts";
 import { HostCheck, type HostCheckOptions } from "../../../protocol/host-check.ts";
-import type { RunningCall } from "../../../protocol/incoming-call.ts";
 import { limitOf } from "../../../protocol/limits.ts";
 import { LinkedList } from "../../../protocol/linked-list.ts";
 import {
@@ -23,6 +22,7 @@ import {
 } from "../../../protocol/message.ts";
 import type { Principal } from "../../../protocol/origin.ts";
 import { callsWhere, dropCall } from "../../../protocol/origin-calls.ts";
+import type { RunningCall } from "../../../protocol/running-call.ts";
 import { isLegacy } from "../../revisions.ts";
 import { reportEnd } from "../legacy.ts";
 import type { McpServer } from "../mcp-server.ts";
