@@ -4,7 +4,7 @@ import { WireError } from "./errors.ts";
 import { parseJson } from "./json-text.ts";
 import type { Link, Outgoing } from "./link.ts";
 import { type Linked, LinkedList } from "./linked-list.ts";
-import type { Id, Reply, Request, TypedPaths } from "./message.ts";
+import type { Reply, Request, TypedPaths } from "./message.ts";
 import { badReply, pairBatch, pairOne } from "./pair.ts";
 import { requestText } from "./serialize.ts";
 import { safeTap, type Tap } from "./tap.ts";
@@ -21,8 +21,6 @@ export class Payload implements Linked<Payload> {
    * `Outgoing`.
    */
   onCancel: (() => void) | undefined = undefined;
-  /** Set by the exchange: cancels one call, while others of the payload are still wanted. */
-  onCancelOne: ((id: Id | undefined) => void) | undefined = undefined;
   /** Set by the exchange: the bytes beside the reply. */
   attachments: Attachments | undefined = undefined;
   /** Set by the exchange: whether the server refused the credentials, so that nothing ran. */
@@ -88,7 +86,7 @@ export class Payload implements Linked<Payload> {
   take(
     message: Envelope,
     text: string,
-    give: (id: Id | undefined, count: number) => void,
+    give: (id: unknown, count: number) => void,
   ): boolean | Promise<void> {
     this.tap?.(text, "received");
     const { id, token, value, types } = (isEnvelope(message.params) ? message.params : {}) as {
@@ -98,20 +96,17 @@ export class Payload implements Linked<Payload> {
       types?: TypedPaths;
     };
     if (message.method === "$/stream") {
-      const at = this.#indexOf(id);
-      // The id of the message may be anything.
-      const credit = (count: number): void => give(this.requests[at]?.id, count);
-      return this.outgoing[at]?.item(value, credit, types) ?? true;
+      return this.#of(id)?.item(value, (count) => give(id, count), types) ?? true;
     }
     if (message.method !== "$/progress") return false;
-    this.outgoing[this.#indexOf(token)]?.progress(value, types);
+    this.#of(token)?.progress(value, types);
     return true;
   }
 
-  #indexOf(id: unknown): number {
+  #of(id: unknown): Outgoing | undefined {
     // A message that comes before a single reply can only belong to that call.
-    if (this.outgoing.length === 1) return 0;
-    return this.requests.findIndex((request) => request.id === id);
+    if (this.outgoing.length === 1) return this.outgoing[0];
+    return this.outgoing[this.requests.findIndex((request) => request.id === id)];
   }
 }
 
@@ -247,7 +242,6 @@ class ExchangeLink implements Link {
           waiting[i]?.reject(error);
           // The other calls of the batch still wait for their replies.
           if (--left === 0) fail(error);
-          else payload.onCancelOne?.(payload.requests[i]?.id);
         };
         each.cancel = cancel;
       });

@@ -62,6 +62,7 @@ export class OutgoingCalls {
           return;
         }
         this.#mailbox.liveness.greetOnce();
+        if (payload.requests.length > 1) this.#cancelSingly(payload);
         const sending = { payload, text, headers, route, resolve, reject };
         this.#send(new OutgoingCall(sending, route.remote));
       } catch (error) {
@@ -92,6 +93,21 @@ export class OutgoingCalls {
   fail(error: WireError): void {
     this.#abandoned.clear();
     for (const [token, call] of this.#open.list()) this.#settle(token, call)?.reject(error);
+  }
+
+  /** The replies to a batch arrive together, so its other calls would wait for one that was cancelled here only. */
+  #cancelSingly({ requests, outgoing }: Payload): void {
+    outgoing.forEach((each, i) => {
+      const { cancel } = each;
+      const cancelBoth = (error: WireError): void => {
+        cancel?.(error);
+        for (const [token, call] of this.#open.list()) {
+          if (call.sending.payload.requests === requests)
+            this.#sendCancel(token, call, requests[i]?.id);
+        }
+      };
+      each.cancel = cancelBoth;
+    });
   }
 
   /** NATS refused a publish. Returns whether a call or a stream failed because of that. */
@@ -244,7 +260,10 @@ export class OutgoingCalls {
         return true;
       }
     }
-    const giveCredit = (id: Id | undefined, count: number): void => {
+    const [only, second] = payload.requests;
+    const giveCredit = (given: unknown, count: number): void => {
+      // The id in an item of a single call may be anything, such as too deep to be written.
+      const id = second === undefined ? only?.id : given;
       call.unread?.credit(count);
       if (call.remote === undefined) return;
       call.credit += count;
@@ -282,13 +301,8 @@ export class OutgoingCalls {
     const token = this.#mailbox.nextToken("o");
     this.#publish(call.subject, token, call);
     this.#open.set(token, call);
-    const { payload } = call.sending;
     const cancel = (): void => this.#cancel(token);
-    payload.onCancel = cancel;
-    if (payload.requests.length > 1) {
-      const cancelOne = (id?: Id): void => this.#sendCancel(token, call, id);
-      payload.onCancelOne = cancelOne;
-    }
+    call.sending.payload.onCancel = cancel;
     this.#mailbox.liveness.watch();
   }
 
@@ -320,7 +334,7 @@ export class OutgoingCalls {
   #settle(token: string, call: OutgoingCall | undefined): Sending | undefined {
     if (call === undefined) return undefined;
     this.#open.take(token);
-    call.sending.payload.onCancel = call.sending.payload.onCancelOne = undefined;
+    call.sending.payload.onCancel = undefined;
     return call.sending;
   }
 }
