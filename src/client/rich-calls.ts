@@ -9,7 +9,7 @@ import {
 import { WireError } from "../protocol/errors.ts";
 import type { Handle } from "../protocol/handle.ts";
 import { itemMembers } from "../protocol/item-members.ts";
-import { carries } from "../protocol/link.ts";
+import { carries, type ItemMembers } from "../protocol/link.ts";
 import type { MaybePromise, Params, Reply, Request, TypedPaths } from "../protocol/message.ts";
 import { badReply } from "../protocol/pair.ts";
 import { ReceivedBytes } from "../protocol/received-bytes.ts";
@@ -92,7 +92,7 @@ export class RichCalls {
   }
 
   /** An item of an upload as it is sent. */
-  members(item: unknown, signal: AbortSignal): ReturnType<typeof itemMembers> {
+  members(item: unknown, signal: AbortSignal): ItemMembers | Promise<ItemMembers> {
     return itemMembers(this.#codec, item, mostInside, signal);
   }
 

@@ -2,6 +2,7 @@ import type { Attachments } from "./attachments.ts";
 import type { CallSettings } from "./call-settings.ts";
 import { deadlineOf } from "./clock.ts";
 import type { CallContext } from "./context.ts";
+import { itemMembers } from "./item-members.ts";
 import type { AnswerReceiver } from "./later-answer.ts";
 import type { Limits } from "./limits.ts";
 import type { Log } from "./log.ts";
@@ -150,7 +151,7 @@ export class IncomingCall implements CallContext {
     const report =
       this.request.types === undefined
         ? { token, value }
-        : { token, ...this.values.members(value) };
+        : { token, ...itemMembers(this.values, value) };
     if (this.origin.peer.notify("$/progress", report)) this.progressSent();
   }
 

@@ -61,15 +61,6 @@ export class ValueCodec {
     return new Encoding(this.#forms, this.#own, attaches).typed(value);
   }
 
-  /** The members `value` and `types` of a notification about a call. Throws if it has Blobs or streams. */
-  members(given: unknown): { readonly value: unknown; readonly types?: TypedPaths } {
-    const typed = given instanceof TypedJson ? given : this.encode(given);
-    if (typed === undefined) return { value: given };
-    if (typed.attachments !== undefined)
-      throw new TypeError("a Blob or a stream cannot be sent here");
-    return { value: typed.value, types: typed.types };
-  }
-
   /** A copy of the JSON with its rich values. Throws a TypeError if the types do not fit. */
   decode(json: unknown, types: unknown, bytes: ReceivedBytes = inlineOnly): unknown {
     if (!isEnvelope(types)) throw new TypeError('the member "types" must be an object');

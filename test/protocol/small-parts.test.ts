@@ -18,6 +18,7 @@ import {
   isRefusal,
   visibility,
 } from "../../src/protocol/handle.ts";
+import { itemMembers } from "../../src/protocol/item-members.ts";
 import { MessageLimits } from "../../src/protocol/limits.ts";
 import { LinkedList } from "../../src/protocol/linked-list.ts";
 import {
@@ -261,9 +262,11 @@ test("a host has its middleware, if there is any", () => {
 
 test("notifications carry no Blobs", () => {
   const codec = new ValueCodec();
-  expect(codec.members(5)).toEqual({ value: 5 });
-  expect(codec.members([5n])).toEqual({ value: ["5"], types: { bigint: ["/0"] } });
-  expect(() => codec.members(new Blob(["x"]))).toThrow("a Blob or a stream cannot be sent here");
+  expect(itemMembers(codec, 5)).toEqual({ value: 5 });
+  expect(itemMembers(codec, [5n])).toEqual({ value: ["5"], types: { bigint: ["/0"] } });
+  expect(() => itemMembers(codec, new Blob(["x"]))).toThrow(
+    "a Blob or a stream cannot be sent here",
+  );
 });
 
 test("a peer that cannot be called back says so, and is always ready", async () => {
