@@ -1,6 +1,7 @@
 import type { KnipConfig } from "knip";
 import board from "./examples/board/package.json" with { type: "json" };
 import next from "./examples/next/package.json" with { type: "json" };
+import photo from "./examples/photo/package.json" with { type: "json" };
 import tracing from "./examples/tracing/package.json" with { type: "json" };
 import vue from "./examples/vue/package.json" with { type: "json" };
 import a2a from "./test/a2a/peers/package.json" with { type: "json" };
@@ -17,6 +18,7 @@ const installedElsewhere = Object.keys({
   ...a2a.dependencies,
   ...tracing.dependencies,
   ...board.dependencies,
+  ...photo.dependencies,
   ...next.dependencies,
   ...vue.dependencies,
 });

@@ -25,7 +25,9 @@ answering({
 
   async prepare({ name, workload }) {
     const { connection, runs } = candidates.get(name);
-    runs.set(workload, await connection.prepare(workload));
+    const run = await connection.prepare(workload);
+    runs.set(workload, run);
+    return { bytes: run.bytes };
   },
 
   async slice({ name, workload, ms }) {

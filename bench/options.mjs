@@ -14,6 +14,7 @@ export const suiteNames = [
   "security",
   "signing",
   "values",
+  "compression",
   "observability",
   "mcp-http",
   "mcp-list",

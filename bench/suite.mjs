@@ -51,7 +51,8 @@ async function prepareLanes(lanes, entries, suite, options, say) {
     if (missing || failure) continue;
     lane.slice = (ms) => slice(lane.workload, ms);
     try {
-      await prepare(lane.workload);
+      const { bytes } = (await prepare(lane.workload)) ?? {};
+      lane.bytes = bytes;
     } catch (error) {
       lane.failure = error.message;
     }
@@ -112,6 +113,7 @@ function summary(suite, lanes, { memory, sessions }) {
       p50Ms: spread(lane.times.map(({ p50Ms }) => p50Ms))?.median,
       p99Ms: spread(lane.times.map(({ p99Ms }) => p99Ms))?.median,
       p999Ms: spread(lane.times.map(({ p999Ms }) => p999Ms))?.median,
+      bytes: lane.bytes,
       note: lane.missing ?? (lane.failure && `failed: ${lane.failure}`),
     })),
     targets: suite.targets.map((target) => judge(target, { costsOf, timesOf, memory, sessions })),

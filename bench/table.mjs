@@ -1,11 +1,17 @@
 /** The results as tables for the terminal and for Markdown. */
 
-/** Suites that measure how long calls take have three columns more. */
+/** Suites that measure how long calls take have three columns more; those that count bytes have one. */
 function head({ rows }) {
   const times = rows.some(({ p99Ms }) => p99Ms !== undefined)
     ? ["p50 ms", "p99 ms", "p99.9 ms"]
     : [];
-  return ["workload", "candidate", "ratio", "quartiles", "µs CPU", "per CPU second", ...times, ""];
+  const bytes = hasBytes(rows) ? ["bytes"] : [];
+  const costs = ["ratio", "quartiles", "µs CPU", "per CPU second"];
+  return ["workload", "candidate", ...costs, ...times, ...bytes, ""];
+}
+
+function hasBytes(rows) {
+  return rows.some(({ bytes }) => bytes !== undefined);
 }
 
 export function terminal(suite) {
@@ -62,7 +68,7 @@ function resultRows(suite) {
       (b.ratio?.median ?? 0) - (a.ratio?.median ?? 0),
   );
   const hasTimes = rows.some(({ p99Ms }) => p99Ms !== undefined);
-  return rows.map(({ workload, label, ratio, cpuMicros, p50Ms, p99Ms, p999Ms, note }) => [
+  return rows.map(({ workload, label, ratio, cpuMicros, p50Ms, p99Ms, p999Ms, bytes, note }) => [
     workload,
     label,
     ratio ? ratio.median.toFixed(2) : "",
@@ -70,6 +76,7 @@ function resultRows(suite) {
     cpuMicros === undefined ? "" : cpuMicros.toFixed(2),
     cpuMicros === undefined ? "" : Math.round(1e6 / cpuMicros).toLocaleString("en"),
     ...(hasTimes ? [p50Ms, p99Ms, p999Ms].map((ms) => ms?.toFixed(2) ?? "") : []),
+    ...(hasBytes(rows) ? [bytes?.toLocaleString("en") ?? ""] : []),
     (note ?? "").split("\n", 1)[0].slice(0, 120),
   ]);
 }

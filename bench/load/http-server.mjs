@@ -23,7 +23,7 @@ export function keepAlive(port) {
 
 /**
  * `requests` replaces the JSON-RPC requests for a peer with a wire of its own; `headers` as for each of them. A request
- * whose replies differ has a `pattern` in place of a `reply`.
+ * whose replies differ has a `pattern` in place of a `reply`. If replies are `decoded`, their bytes are counted.
  */
 export async function connect({ port, path = "/", requests = {}, headers }) {
   const { open, ready } = keepAlive(port);
@@ -36,11 +36,16 @@ export async function connect({ port, path = "/", requests = {}, headers }) {
       const target = { path, headers, ...usual, ...requests[name] };
       const request = requestBytes(port, target);
       await ready();
-      const { pattern } = target;
+      const { pattern, decoded } = target;
       const isMatch = pattern === undefined ? undefined : (body) => new RegExp(pattern).test(body);
-      const first = await firstReply([...open][0], request, isMatch ?? equals(target.reply));
+      const first = await firstReply(
+        [...open][0],
+        request,
+        isMatch ?? equals(target.reply, decoded),
+      );
       const isExpected = isMatch ?? ((body) => body === first);
-      return (ms) => exchange([...open], request, isExpected, ms);
+      const run = (ms) => exchange([...open], request, isExpected, ms);
+      return decoded === undefined ? run : Object.assign(run, { bytes: first.length });
     },
   };
 }
@@ -73,8 +78,8 @@ async function openConnection(port) {
   return connection;
 }
 
-function equals(expected) {
-  return (body) => isDeepStrictEqual(JSON.parse(body), expected);
+function equals(expected, decoded = (body) => body) {
+  return (body) => isDeepStrictEqual(JSON.parse(decoded(body)), expected);
 }
 
 function firstReply(connection, request, isExpected) {
