@@ -6,7 +6,7 @@ import { parseJson } from "./json-values.ts";
 import { splitWords } from "./link-from-url.ts";
 
 export const aboutParams =
-  "Params are JSON, named (a=2 b.c=3), by position (2 3), @file, or - for stdin.";
+  "Params are JSON, named (a=2 b.c=3 photo=@sea.jpg), by position (2 3), @file, or - for stdin.";
 
 /** The same for verbs whose params must be named. */
 export const aboutNamedParams =

@@ -39,7 +39,8 @@ export function declaredValues(document: OpenrpcDocument): Middleware {
 
 /**
  * A rich value as JSON, in the form that OpenRPC documents describe: a `Date` as an ISO string, a `Blob` by its size and
- * media type. It is for people to read; bytes of files are left out.
+ * media type. It is for people to read; bytes of files are left out. A value that is nested too deeply to be converted
+ * is returned as it is.
  * @example
  * ```ts
  * import { naturalJson } from "callwire/openrpc";
@@ -49,8 +50,13 @@ export function declaredValues(document: OpenrpcDocument): Middleware {
  * ```
  */
 export function naturalJson(value: unknown): unknown {
-  const typed = new ValueCodec().encode(value, true);
-  return typed === undefined ? value : typed.value;
+  try {
+    const typed = new ValueCodec().encode(value, true);
+    return typed === undefined ? value : typed.value;
+  } catch (error) {
+    if (error instanceof RangeError) return value;
+    throw error;
+  }
 }
 
 function paramsSchema({ params, "x-params": whole }: OpenrpcMethod, given: Params): JsonSchema {

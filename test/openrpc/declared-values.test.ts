@@ -108,3 +108,8 @@ test("rich values as JSON are what documents describe", () => {
   });
   expect(naturalJson("plain")).toBe("plain");
 });
+
+test("a value that is nested too deeply to be converted is returned as it is", () => {
+  const deep: unknown = JSON.parse("[".repeat(20_000) + "]".repeat(20_000));
+  expect(naturalJson(deep)).toBe(deep);
+});

@@ -49,7 +49,10 @@ export interface ReceivedFile {
   readonly bytes: Bytes;
 }
 
-export function filesIn(value: unknown, name = "result"): ReceivedFile[] {
+/** Files further inside a result are not listed, so that a hostile one cannot exhaust the stack. */
+const deepest = 64;
+
+export function filesIn(value: unknown, name = "result", depth = 0): ReceivedFile[] {
   if (value instanceof File) return [{ name: value.name || name, size: value.size, bytes: value }];
   if (value instanceof Blob) return [{ name, size: value.size, bytes: value }];
   if (value instanceof ReadableStream) return [{ name, size: undefined, bytes: value }];
@@ -57,10 +60,10 @@ export function filesIn(value: unknown, name = "result"): ReceivedFile[] {
     return [{ name, size: value.byteLength, bytes: value as Bytes }];
   }
   if (value instanceof Map || value instanceof Set) {
-    return [...value].flat().flatMap((member) => filesIn(member, name));
+    return [...value].flat().flatMap((member) => filesIn(member, name, depth + 1));
   }
-  if (typeof value !== "object" || value === null) return [];
-  return Object.entries(value).flatMap(([key, member]) => filesIn(member, key));
+  if (typeof value !== "object" || value === null || depth > deepest) return [];
+  return Object.entries(value).flatMap(([key, member]) => filesIn(member, key, depth + 1));
 }
 
 /** Saves it as the browser saves downloads. A stream can be saved once. */

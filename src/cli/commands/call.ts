@@ -30,10 +30,6 @@ export const command = defineCommand({
     [`callwire call ws://localhost:8000/rpc/ws echo '{"message":{"a":[1]}}'`, "params as JSON"],
     ["echo '[2,3]' | callwire call http://localhost:8000/rpc add - --verbose", "params from stdin"],
     ["callwire call http://localhost:8000/rpc slow/work ms=2000", "progress on a terminal"],
-    [
-      "callwire call http://localhost:8000/rpc thumbnail photo=@sea.jpg -o small.jpg",
-      "sends a file and writes another",
-    ],
     ["callwire call http://localhost:8000/jsonrpc add 2 3 --v1", "in JSON-RPC 1.0"],
     ['callwire call "stdio:callwire demo --stdio" add 2 3', "a program"],
   ],
