@@ -24,6 +24,7 @@ import type { Profile, Version } from "./parse.ts";
 import type { SealMaker } from "./seal.ts";
 import { ServerRunning } from "./server-running.ts";
 import type { Service } from "./service.ts";
+import { Shares } from "./shares.ts";
 import { ValueCodec } from "./value-codec.ts";
 import type { AnyValueType } from "./value-types.ts";
 import { Watches } from "./watch.ts";
@@ -144,11 +145,13 @@ export class Host implements Service, AsyncDisposable {
     this.limits =
       messageLimits === undefined ? limits : { ...limits, maxMessageBytes: messageLimits.greatest };
     this.log = safeLog(options.log ?? consoleLog);
-    this.running = new ServerRunning(options.clock ?? systemClock, {
+    const runningLimits = {
       maxRunning: limitOf("maxRunning", options.maxRunning, 10_000),
       maxRunningBytes: limitOf("maxRunningBytes", options.maxRunningBytes, 192 * mebibyte),
       maxWireBytes: limitOf("maxWireBytes", options.maxWireBytes, 64 * mebibyte),
-    });
+    };
+    const clock = options.clock ?? systemClock;
+    this.running = new ServerRunning(clock, runningLimits, new Shares());
     this.seal = options.seal;
     const { watchers = [] } = handle;
     this.watch =

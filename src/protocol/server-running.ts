@@ -2,7 +2,7 @@ import type { Clock } from "./clock.ts";
 import { HeldBytes, WireBuffers } from "./memory-bounds.ts";
 import type { Origin } from "./origin.ts";
 import { Running, type TimedCall } from "./running.ts";
-import { type Share, Shares } from "./shares.ts";
+import type { Share, Shares } from "./shares.ts";
 
 /** What a server may run, and keep in memory. */
 export interface RunningLimits {
@@ -27,13 +27,14 @@ export class ServerRunning extends Running {
   readonly #shares: Shares | undefined;
   readonly #idle: (() => void)[] = [];
 
-  constructor(clock: Clock, limits?: RunningLimits) {
+  /** Without limits and shares for clients, which run what their own server calls. */
+  constructor(clock: Clock, limits = unlimited, shares?: Shares) {
     super(clock);
-    const { maxRunning, maxRunningBytes, maxWireBytes } = limits ?? unlimited;
+    const { maxRunning, maxRunningBytes, maxWireBytes } = limits;
     this.held = new HeldBytes(maxRunningBytes);
     this.buffers = new WireBuffers(maxWireBytes);
     this.#maxRunning = maxRunning;
-    this.#shares = limits === undefined ? undefined : new Shares();
+    this.#shares = shares;
   }
 
   /** Whether another call may run. The memory of a batch is counted once, with its first entry. */
