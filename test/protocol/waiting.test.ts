@@ -13,6 +13,7 @@ import {
 import { ItemQueue } from "../../src/protocol/item-queue.ts";
 import { Running, type TimedCall } from "../../src/protocol/running.ts";
 import { ServerRunning } from "../../src/protocol/server-running.ts";
+import { Shares } from "../../src/protocol/shares.ts";
 import { UploadSender } from "../../src/protocol/upload-sender.ts";
 
 describe("waiting", () => {
@@ -193,7 +194,8 @@ describe("the calls of a server", () => {
   });
 
   test("leave a third of the room to others than the caller that has most", () => {
-    const running = new ServerRunning(new FakeClock(), { ...limits, maxRunning: 300 });
+    const ofServer = { ...limits, maxRunning: 300 };
+    const running = new ServerRunning(new FakeClock(), ofServer, new Shares());
     const at = (remoteAddress: string) => new Origin({ kind: "tcp", headers: {}, remoteAddress });
     const [origin, other] = [at("10.0.0.1"), at("10.0.0.2")];
     for (let i = 0; i <= 200; i++) {
