@@ -31,6 +31,8 @@ export default class TestReporter {
   #leftOut = new Map();
   /** When each file that runs was started. @type {Map<string, number>} */
   #running = new Map();
+  /** The tests that run now, by their files. @type {Map<string, Set<string>>} */
+  #tests = new Map();
   /** @type {ReturnType<typeof setInterval> | undefined} */
   #timer;
 
@@ -49,8 +51,14 @@ export default class TestReporter {
   }
 
   /** @param {TestCase} test */
+  onTestCaseReady(test) {
+    this.#testsOf(fileOf(test.module)).add(test.fullName);
+  }
+
+  /** @param {TestCase} test */
   onTestCaseResult(test) {
     const { state, errors } = test.result();
+    this.#testsOf(fileOf(test.module)).delete(test.fullName);
     if (state === "passed") this.#passed++;
     else if (state === "failed") this.#fail(`${fileOf(test.module)} > ${test.fullName}`, errors);
     else {
@@ -89,9 +97,10 @@ export default class TestReporter {
     if (process.stdout.isTTY) process.stdout.write("\n");
     const cutOff = [...this.#running.keys()];
     for (const file of cutOff) {
-      this.#fail(file, [
-        { name: "Error", message: "the process that ran this file ended before its tests did" },
-      ]);
+      const tests = [...this.#testsOf(file)].map((test) => `"${test}"`).join(" and ");
+      const when = tests === "" ? "before its tests did" : `while it ran ${tests}`;
+      const message = `the process that ran this file ended ${when}`;
+      this.#fail(file, [{ name: "Error", message }]);
     }
     for (const error of unhandled) {
       // The files above say it with their names.
@@ -110,6 +119,13 @@ export default class TestReporter {
     };
     mkdirSync(join(root, ".cache"), { recursive: true });
     writeFileSync(reportFile, JSON.stringify(report));
+  }
+
+  /** @param {string} file */
+  #testsOf(file) {
+    const tests = this.#tests.get(file) ?? new Set();
+    this.#tests.set(file, tests);
+    return tests;
   }
 
   /**
