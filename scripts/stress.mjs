@@ -12,6 +12,7 @@ import { scriptOptions } from "./script-options.mjs";
 const root = fileURLToPath(new URL("..", import.meta.url));
 const slowTimers = new URL("./slow-timers.mjs", import.meta.url).href;
 const isRoot = process.getuid?.() === 0;
+const asStranger = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"];
 
 /**
  * @typedef {object} Condition
@@ -130,8 +131,6 @@ async function run({ wrap = [], args = [], env = {}, busy = false, stranger = fa
   return code === 0;
 }
 
-const asStranger = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"];
-
 function keepBusy() {
   return spawn(process.execPath, ["-e", "for (;;);"], { stdio: "ignore" });
 }
@@ -147,6 +146,9 @@ function copyForStranger() {
     "test/mcp/peers",
     "test/a2a/peers",
     "examples/tracing",
+    "examples/board",
+    "examples/photo",
+    "examples/vue",
   ];
   for (const folder of [".", "playground", "test/runtimes/binaries", ...installed]) {
     const from = join(root, folder, "node_modules");
