@@ -72,7 +72,7 @@ export default defineConfig({
         },
       },
     ],
-    setupFiles: ["test/fixed-seed.ts"],
+    setupFiles: ["test/fixed-seed.ts", "test/fixed-cpu-time.ts"],
     pool: "forks",
     // More than a small machine has cores: many tests wait for processes, elections and time-outs.
     maxWorkers: 3,

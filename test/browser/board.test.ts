@@ -1,7 +1,9 @@
 /** The task board of the examples, used in Chromium by two people at once, in each framework. */
 import { readFile } from "node:fs/promises";
+import { syncBuiltinESMExports } from "node:module";
+import timers from "node:timers/promises";
 import type { Browser } from "playwright-core";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, onTestFinished, test, vi } from "vitest";
 import { type Board, createBoard } from "../../examples/board/board.ts";
 import { mountExpress } from "../../examples/board/express.ts";
 import { mountFastify } from "../../examples/board/fastify.ts";
@@ -26,6 +28,27 @@ function newBoard(): Board {
     passwords: { ann: "apple", bob: "banana" },
     audit: () => {},
   });
+}
+
+/** Holds the pauses of the report, so that the page has time to show each step; the result ends the next one. */
+function holdPauses(): () => Promise<void> {
+  const held: (() => void)[] = [];
+  const spy = vi.spyOn(timers, "setTimeout").mockImplementation(
+    (_ms, value, { signal } = {}) =>
+      new Promise((resolve, reject) => {
+        held.push(() => resolve(value as never));
+        signal?.addEventListener("abort", () => reject(signal.reason));
+      }),
+  );
+  syncBuiltinESMExports();
+  onTestFinished(() => {
+    spy.mockRestore();
+    syncBuiltinESMExports();
+  });
+  return async () => {
+    await expect.poll(() => held.length).toBeGreaterThan(0);
+    held.shift()?.();
+  };
 }
 
 describeWith(["playwright", "chromium", "board example"], "the task board", () => {
@@ -53,6 +76,9 @@ describeWith(["playwright", "chromium", "board example"], "the task board", () =
       await login(bob, "bob", "banana");
       for (const own of pages) await own.getByRole("status").getByText("live").waitFor();
       await story(ann, bob, mounted);
+    } catch (error) {
+      const shown = await Promise.all(pages.map((own) => own.locator("body").innerText()));
+      throw new Error(`the pages show ${JSON.stringify(shown)}`, { cause: error });
     } finally {
       for (const own of pages) await own.context().close();
       await mounted.close();
@@ -90,8 +116,13 @@ describeWith(["playwright", "chromium", "board example"], "the task board", () =
   test("shows the progress of a job, which can be cancelled", { timeout: 120_000 }, async () => {
     await use(mountExpress, async (ann) => {
       for (const title of ["one", "two", "three"]) await add(ann, title);
+      const endPause = holdPauses();
       await ann.getByRole("button", { name: "Report" }).click();
+      await ann.locator("progress[value='1'][max='3']").waitFor();
+      await endPause();
       await ann.locator("progress[value='2'][max='3']").waitFor();
+      await endPause();
+      await endPause();
       await ann.getByText("ann: 3 open, 0 done").waitFor();
       await ann.getByRole("button", { name: "Report" }).click();
       await ann.getByRole("button", { name: "Cancel" }).click();
