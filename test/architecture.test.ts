@@ -188,7 +188,7 @@ describe("folders", () => {
   });
 
   // Type-only imports count here: a folder that names another's types knows about it.
-  test("a file imports only from the folders that its own may know", () => {
+  test("a file imports only from folders that its folder may import", () => {
     const forbidden = [...sources].flatMap(([file, { imports }]) =>
       imports.flatMap(({ specifier }) => {
         const target = targetOf(file, specifier);
@@ -223,7 +223,7 @@ describe("folders", () => {
     expect(inner).toEqual([]);
   });
 
-  test("src uses no package that an installation would lack", () => {
+  test("src imports only packages that an installation has", () => {
     const allowed = new Set(Object.keys(manifest.dependencies));
     const foreign = [...sources].flatMap(([file, { imports }]) =>
       imports
@@ -242,7 +242,7 @@ describe("folders", () => {
 });
 
 // Types may name each other in a circle, as a call and its peer do; only loading must not.
-test("no file is loaded by way of itself", () => {
+test("there are no import cycles", () => {
   const circular = [...sources].flatMap(([file, { imports }]) => {
     const next = imports.flatMap(({ specifier, typeOnly }) =>
       typeOnly ? [] : (targetOf(file, specifier) ?? []),
@@ -334,7 +334,7 @@ test("no source file is longer than 350 lines, unless it is generated", () => {
   expect(long).toEqual([]);
 });
 
-test("no file or source folder has a name that says nothing", () => {
+test("no file or source folder has a name without meaning", () => {
   const files = ["src", "test", "examples", "scripts"].flatMap((folder) => filesIn(folder, /./));
   const vague = files.filter((file) => {
     const folders = file.startsWith("src/") ? dirname(relative("src", file)).split("/") : [];

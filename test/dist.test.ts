@@ -191,7 +191,7 @@ describe("a strict TypeScript program compiles", () => {
     expect(await compile([...imports, program].join("\n"), { ...strict, ...options })).toBe("");
   });
 
-  test("what others make of it has declarations of its own", async () => {
+  test("a package that uses it can emit declarations", async () => {
     const library = `
       import { createClient, createServer, implement, method, type Schema, safe, stream } from "callwire";
       import { httpLink } from "callwire/http";

@@ -181,7 +181,7 @@ describeWith(["node 22", "node 24"], "a fresh project with CommonJS", () => {
     300_000,
   );
 
-  test("is told by Node 20 to import it", async () => {
+  test("gets an error of Node 20 that says to import it", async () => {
     const project = join(folder, "commonjs");
     await install(project, {}, [tarball]);
     await writeFile(join(project, "main.js"), requires);

@@ -14,7 +14,7 @@ test.each([
   expect(nextVersion(current, wanted)).toBe(next);
 });
 
-test("a version that is none is refused", () => {
+test("an invalid version is refused", () => {
   expect(() => nextVersion("1.2.3", "next")).toThrow("major, minor, patch or like 1.2.3");
 });
 

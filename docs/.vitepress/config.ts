@@ -9,6 +9,8 @@ export default defineConfig({
   title: "callwire",
   description: "JSON-RPC for TypeScript, over every wire",
   cleanUrls: true,
+  // Without an icon, browsers would ask the host for one.
+  head: [["link", { rel: "icon", href: "data:," }]],
   // Pages that a program of yours serves.
   ignoreDeadLinks: "localhostLinks",
   srcExclude: ["node_modules/**"],
@@ -45,7 +47,7 @@ export default defineConfig({
         text: "Calls and wires",
         items: [
           { text: "Wires", link: "/wires" },
-          { text: "Streams, progress and push", link: "/streaming" },
+          { text: "Streams, uploads and push", link: "/streaming" },
           { text: "Rich values", link: "/values" },
           { text: "Errors", link: "/errors" },
           { text: "Limits", link: "/limits" },

@@ -15,7 +15,7 @@ function checkVersion({ transport }: Context): void {
   const version =
     header === undefined ? versionInQuery(transport.http?.target) : `${header}`.trim();
   if (!versions.has(version) && !/^(1\.0|0\.3)\.\d+$/.test(version))
-    throw a2aError("VersionNotSupported", "This agent speaks A2A 1.0 and 0.3", { version });
+    throw a2aError("VersionNotSupported", "This agent supports A2A 1.0 and 0.3", { version });
 }
 
 /** Clients that cannot set headers name the version in the query of the address. */

@@ -33,7 +33,7 @@ export interface CallOptions<Progress = unknown> {
   readonly idempotent?: boolean | undefined;
 }
 
-/** What a call of a method with an `upload` needs besides. */
+/** Further options for a call of a method with an `upload`. */
 export interface UploadOptions<Item = unknown> {
   /**
    * The items to send while the call runs, such as a generator; they are taken as fast as the server reads them. When the
@@ -48,7 +48,7 @@ export type AnyCallOptions = CallOptions & Partial<UploadOptions>;
 /** Most items that wait for a reader; stops a producer that ignores credit from filling memory. */
 const mostItems = 65_536;
 
-/** One call in progress: its options, its time-out, and the items that came before its reply. */
+/** One call in progress: its options, its time-out, and the items that arrived before its reply. */
 export class OutgoingCall implements Outgoing, TimedCall, Context {
   readonly outgoing: this = this;
   readonly request: Request;
@@ -58,7 +58,7 @@ export class OutgoingCall implements Outgoing, TimedCall, Context {
   readonly idempotent: boolean;
   /** Set if the client has rich values; loaded when the call is sent. */
   rich: RichCalls | Promise<RichCalls> | undefined;
-  /** The bytes that came beside the reply. */
+  /** The bytes that arrived with the reply. */
   bytes: ReceivedBytes | undefined = undefined;
   link: Link | undefined = undefined;
   /** Whether its link carries bytes beside the request. */
@@ -160,7 +160,7 @@ export class OutgoingCall implements Outgoing, TimedCall, Context {
     return full;
   }
 
-  /** The error for items that came in place of a result. */
+  /** The error for items that arrived in place of a result. */
   mistaken(): WireError {
     return new WireError("BAD_REPLY", `${this.method} streams: use for await or client.stream`);
   }

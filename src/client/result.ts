@@ -12,7 +12,7 @@ export function resultOf(reply: Reply | undefined, call: OutgoingCall): unknown 
   throw RemoteError.from(decoded, call.method);
 }
 
-/** The same for a caller that wants only the result; throws if items came instead, which would be lost silently. */
+/** The same for a caller that wants only the result; throws if items arrived instead, which would be lost silently. */
 export function wholeResult(reply: Reply | undefined, call: OutgoingCall): unknown {
   const result = resultOf(reply, call);
   if (result == null && call.streamed && !call.read) throw call.mistaken();

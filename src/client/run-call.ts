@@ -59,7 +59,7 @@ export function runCall(
         resolve(reply);
       };
       Promise.resolve(replied).then((reply) => {
-        // Here and not where the request is sent, because a promise more would be noticed by each call.
+        // Here rather than where the request is sent, because each call would cost one more promise there.
         if (rich && reply?.attachments) {
           (call.rich as RichCalls).collect(reply, reply.attachments, call).then(finish, fail);
         } else finish(reply);

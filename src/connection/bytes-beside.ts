@@ -4,7 +4,7 @@ import {
   type Attachments,
   attachedIn,
 } from "../protocol/attachments.ts";
-import { isEnvelope } from "../protocol/envelope.ts";
+import { membersOf } from "../protocol/envelope.ts";
 import { methodNotFound, WireError } from "../protocol/errors.ts";
 import type { Link, Outgoing } from "../protocol/link.ts";
 import { changeHeld } from "../protocol/memory-bounds.ts";
@@ -87,7 +87,7 @@ export class BytesBeside implements ByteReader {
 
   /** Stores what the peer declares that it accepts. */
   #agree(said: unknown): boolean {
-    const { maxFrameBytes } = (isEnvelope(said) ? said : {}) as { maxFrameBytes?: unknown };
+    const { maxFrameBytes } = membersOf(said);
     if (!isCount(maxFrameBytes) || maxFrameBytes < shortestLimit) return false;
     this.#peerLimit = Math.min(maxFrameBytes, longestFrame);
     const { origin } = this.#state;
@@ -138,7 +138,7 @@ export class BytesBeside implements ByteReader {
   answered(payload: unknown): void {
     if (this.#params.size === 0) return;
     for (const message of Array.isArray(payload) ? payload : [payload]) {
-      const { id } = (isEnvelope(message) ? message : {}) as { id?: Id };
+      const { id } = membersOf(message) as { id?: Id };
       const bytes = id === undefined ? undefined : this.#params.get(id);
       if (bytes === undefined) continue;
       this.#params.delete(id as Id);
@@ -206,7 +206,7 @@ export class BytesBeside implements ByteReader {
 
   /** Takes a notification of the peer about bytes; false if it is not one. */
   notice(method: string, params: unknown): boolean {
-    const { id, part, of, stream, credit } = (isEnvelope(params) ? params : {}) as {
+    const { id, part, of, stream, credit } = membersOf(params) as {
       id?: Id;
       part?: unknown;
       of?: unknown;

@@ -1,4 +1,4 @@
-import { isEnvelope } from "../protocol/envelope.ts";
+import { membersOf } from "../protocol/envelope.ts";
 import { WireError } from "../protocol/errors.ts";
 import { itemWindow } from "../protocol/item-queue.ts";
 import type { UploadSink } from "../protocol/link.ts";
@@ -46,7 +46,7 @@ function receiveSystem(
   text: string,
   messages: number,
 ): boolean {
-  const { id, token, value, types, count } = (isEnvelope(params) ? params : {}) as {
+  const { id, token, value, types, count } = membersOf(params) as {
     id?: Id;
     token?: unknown;
     value?: unknown;

@@ -9,7 +9,7 @@ export interface HeartbeatOptions {
   readonly clock?: Clock | undefined;
 }
 
-/** Detects a dead connection: pings after silence, and gives up if nothing comes. */
+/** Detects a dead connection: pings after silence, and gives up if nothing arrives. */
 export class Heartbeat {
   readonly #ping: () => void;
   readonly #giveUp: () => void;

@@ -12,7 +12,7 @@ export interface ByteSink {
   readonly frameBytes: number;
 }
 
-/** What the owner of a message hears about its bytes. */
+/** Reports about the bytes of a message, for its owner. */
 export interface LeavingOwner {
   /** So many bytes were sent. */
   readonly sent?: ((bytes: number) => void) | undefined;

@@ -40,7 +40,7 @@ export async function callPeer(
   }
 }
 
-/** For a call, or a notification, of which nothing but the result is wanted. */
+/** For a call or a notification whose items and progress are not read. */
 export class ResultOnly implements Outgoing {
   cancel: ((error: WireError) => void) | undefined = undefined;
   readonly headers = undefined;

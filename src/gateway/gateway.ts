@@ -206,7 +206,7 @@ export class Gateway extends Host {
     });
   }
 
-  /** The descriptions of the upstreams; one without a description is called all the same. */
+  /** The descriptions of the upstreams; upstreams without one are called too. */
   async #describe(upstreams: readonly Upstream[]): Promise<Map<string, OpenrpcDocument>> {
     const documents = new Map<string, OpenrpcDocument>();
     const ask = async (upstream: Upstream): Promise<void> => {

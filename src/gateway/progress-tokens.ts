@@ -1,5 +1,5 @@
 import type { CallContext } from "../protocol/context.ts";
-import { isEnvelope } from "../protocol/envelope.ts";
+import { isEnvelope, membersOf } from "../protocol/envelope.ts";
 import type { Params, Request } from "../protocol/message.ts";
 import type { Peer } from "../protocol/origin.ts";
 import { callsWhere } from "../protocol/origin-calls.ts";
@@ -59,7 +59,7 @@ export class PartialResults {
 
   /** The params of a report that a target pushes, for its caller; undefined if the caller would mistake it for a report on another call. */
   reportTo(peer: Peer, params: Params | null | undefined): Params | undefined {
-    const { token } = (isEnvelope(params) ? params : {}) as { token?: unknown };
+    const { token } = membersOf(params);
     const lent = this.#lent.get(token as string);
     if (lent?.peer === peer) return { ...params, token: lent.token };
     const calls = callsWhere(this.#running, (from) => (from.peer.end ?? from.peer) === peer);

@@ -76,7 +76,7 @@ async function* bodyChunks(
   signal: AbortSignal | undefined,
 ): AsyncGenerator<Uint8Array, void, undefined> {
   let reader: ReadableStreamDefaultReader<Uint8Array> | undefined;
-  // Node's fetch reads a body on and on after it was aborted.
+  // Node's fetch continues to read a body after it was aborted.
   const stop = (): void => void reader?.cancel().catch(() => {});
   signal?.addEventListener("abort", stop, { once: true });
   try {

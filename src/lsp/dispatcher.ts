@@ -54,7 +54,9 @@ export class Dispatcher {
   }
 
   handle(request: Request, context: Context): MaybePromise<Reply | undefined> {
-    const client = clientOf(context.incoming as CallContext);
+    const { incoming } = context;
+    if (incoming === undefined) throw new TypeError("a language server answers clients only");
+    const client = clientOf(incoming);
     const { id, method } = request;
     const refusal = lifecycleError(client, method);
     const operation = this.#operations.get(method);

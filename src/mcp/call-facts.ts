@@ -1,4 +1,5 @@
 import type { CallFacts } from "../protocol/context.ts";
+import { membersOf } from "../protocol/envelope.ts";
 import { isRecord } from "../protocol/record.ts";
 
 /** Longest baggage that is passed on; the recommendation asks for at least 8192 bytes. */
@@ -10,7 +11,7 @@ export function callFacts(
   params: unknown,
   { revision, sessionId }: { readonly revision?: string; readonly sessionId?: string | undefined },
 ): CallFacts {
-  const { name, uri, _meta } = isRecord(params) ? params : {};
+  const { name, uri, _meta } = membersOf(params);
   const target = typeof name === "string" ? name : undefined;
   const isTool = method === "tools/call" && target !== undefined;
   const labels = {

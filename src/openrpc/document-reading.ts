@@ -1,3 +1,4 @@
+import { membersOf } from "../protocol/envelope.ts";
 import { exceedsDepth } from "../protocol/limits.ts";
 import { isRecord } from "../protocol/record.ts";
 import { circularNames } from "./circular-schemas.ts";
@@ -56,13 +57,13 @@ export function readDocument(value: unknown, { onFault }: ReadOptions = {}): Ope
       schema === undefined
         ? {}
         : readSchema(schema, (keyword) => onFault?.(`${JSON.stringify(keyword)} in ${place}`));
-  const info = isRecord(value.info) ? value.info : {};
+  const info = membersOf(value.info);
   const methods = new Map<string, OpenrpcMethod>();
   for (const entry of value.methods) {
     const method = methodOf(follow(entry), follow, schemaIn);
     if (method !== undefined && !methods.has(method.name)) methods.set(method.name, method);
   }
-  const { schemas } = isRecord(value.components) ? value.components : {};
+  const { schemas } = membersOf(value.components);
   return {
     openrpc: value.openrpc,
     info: {

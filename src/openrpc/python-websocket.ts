@@ -93,7 +93,7 @@ class _Socket:
                 raise _refusal(connection.status, await connection.whole())
             proof = hashlib.sha1(f"{key}258EAFA5-E914-47DA-95CA-C5AB0DC85B11".encode()).digest()
             if connection.headers.get("sec-websocket-accept") != base64.b64encode(proof).decode():
-                raise WireError("the server does not speak WebSocket")
+                raise WireError("the server does not support WebSocket")
         except BaseException:
             connection.close()
             raise

@@ -9,3 +9,8 @@ export interface Envelope {
 export function isEnvelope(value: unknown): value is Envelope {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
+
+/** The members of a value from the wire; none if it is not an object. */
+export function membersOf(value: unknown): Readonly<Record<string, unknown>> {
+  return isEnvelope(value) ? (value as Readonly<Record<string, unknown>>) : {};
+}

@@ -1,5 +1,5 @@
 import type { Attachments } from "./attachments.ts";
-import { type Envelope, isEnvelope } from "./envelope.ts";
+import { type Envelope, isEnvelope, membersOf } from "./envelope.ts";
 import { WireError } from "./errors.ts";
 import { parseJson } from "./json-text.ts";
 import type { Link, Outgoing } from "./link.ts";
@@ -27,7 +27,7 @@ export class Payload implements Linked<Payload> {
   refused = false;
   /** Set when the callers have cancelled. */
   cancelled = false;
-  /** What came with each of the requests. */
+  /** The caller's side of each request. */
   readonly outgoing: readonly Outgoing[];
   readonly tap: Tap | undefined;
   #controller: AbortController | undefined;
@@ -89,7 +89,7 @@ export class Payload implements Linked<Payload> {
     give: (id: unknown, count: number) => void,
   ): boolean | Promise<void> {
     this.tap?.(text, "received");
-    const { id, token, value, types } = (isEnvelope(message.params) ? message.params : {}) as {
+    const { id, token, value, types } = membersOf(message.params) as {
       id?: unknown;
       token?: unknown;
       value?: unknown;

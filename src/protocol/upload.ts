@@ -1,6 +1,6 @@
 import { BriefMap } from "./brief-map.ts";
 import type { CallContext, Context } from "./context.ts";
-import { isEnvelope } from "./envelope.ts";
+import { membersOf } from "./envelope.ts";
 import { ErrorCode, invalidRequest, RpcError, serverBusy } from "./errors.ts";
 import { itemWindow } from "./item-queue.ts";
 import { exceedsDepth } from "./limits.ts";
@@ -65,7 +65,7 @@ export function receiveUpload(
   length: number,
   bytes: number,
 ): void {
-  const { id, value, types, done } = (isEnvelope(params) ? params : {}) as {
+  const { id, value, types, done } = membersOf(params) as {
     id?: Id;
     value?: unknown;
     types?: TypedPaths;

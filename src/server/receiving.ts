@@ -21,7 +21,7 @@ export function receiving(schema: Schema, invoke: Invoke): Invoke {
   return async (params, context) => {
     try {
       const upload = openUpload(context, (value, types) =>
-        check(converted(value, types, context.incoming as CallContext)),
+        check(converted(value, types, context.incoming)),
       );
       Object.defineProperty(context, "upload", { value: upload, enumerable: true });
       try {
@@ -39,11 +39,11 @@ export function receiving(schema: Schema, invoke: Invoke): Invoke {
 function converted(
   value: unknown,
   types: TypedPaths | undefined,
-  { values }: CallContext,
+  incoming: CallContext | undefined,
 ): unknown {
-  if (types === undefined) return value;
+  if (types === undefined || incoming === undefined) return value;
   try {
-    return values.decode(value, types);
+    return incoming.values.decode(value, types);
   } catch (thrown) {
     throw invalidParams((thrown as TypeError).message);
   }

@@ -3,7 +3,7 @@ import type { Server, TLSSocket } from "node:tls";
 import type { Clock, Timer } from "../protocol/clock.ts";
 
 /**
- * Disconnects clients that do not finish their TLS handshake in time. Node's own limit begins anew with each byte, and
+ * Disconnects clients that do not finish their TLS handshake in time. Node's own limit restarts with each byte, and
  * leaves the connection open when it is reached.
  */
 export function limitHandshakes(server: Server, limitMs: number, clock: Clock): void {

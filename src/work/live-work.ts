@@ -26,7 +26,7 @@ export interface WorkHost<B, E> {
   released(work: LiveWork<B, E>): void;
 }
 
-/** Hears of work that this process does. */
+/** Notified of work that this process does. */
 export interface WorkObserver<B> {
   /** Another process has changed the record. */
   refreshed?(record: WorkRecord<B>): void;

@@ -83,7 +83,7 @@ describe("a message to an agent", () => {
     expect(seen).toEqual([...states, "artifact", "TASK_STATE_COMPLETED"]);
   });
 
-  test("that the agent answers with an invalid message fails the task, and says nothing about it", async () => {
+  test("fails the task without details if the agent answers it with an invalid message", async () => {
     const logged: Parsed[] = [];
     const { ask } = await serveAgent({
       log: { ...silentLog, error: (facts) => void logged.push(facts) },
@@ -116,7 +116,7 @@ describe("a message to an agent", () => {
     await expect.poll(async () => (await status()).state).toBe("TASK_STATE_COMPLETED");
   });
 
-  test("is returned at once as a task if the client wants so, and can be asked about", async () => {
+  test("is answered with a task at once if the client wants that, and the task can be read", async () => {
     const { passed, open } = gate();
     const { ask } = await serveAgent({
       async *execute() {
@@ -326,7 +326,7 @@ describe("tasks", () => {
 describe("an agent refuses", () => {
   const execute = () => "hello";
 
-  test("versions that it does not speak", async () => {
+  test("versions that it does not support", async () => {
     const { ask } = await serveAgent({ execute });
     const { error } = await ask("SendMessage", says("hi"), { "a2a-version": "2.0" });
     expect([error?.code, reasonOf(error)]).toEqual([-32009, "VERSION_NOT_SUPPORTED"]);
@@ -437,7 +437,7 @@ test("the card says how to authenticate, from the middleware in use", async () =
   expect(await own.agent.card("http://localhost/a2a")).not.toHaveProperty("securitySchemes");
 });
 
-test("the card can be cached, and names both versions at the address that was asked", async () => {
+test("the card can be cached, and names both versions at the requested address", async () => {
   const { base } = await serveAgent({ execute: () => "hello" });
   const response = await fetch(`${base}/.well-known/agent-card.json`);
   expect(response.headers.get("cache-control")).toMatch(/max-age=\d+/);

@@ -65,7 +65,7 @@ describe("a client", () => {
     expect(runs).toBe(1);
   });
 
-  test("puts credentials where the card wants them", async () => {
+  test("sends credentials as the card says", async () => {
     const { base } = await serveAgent({
       card: {
         name: "Guarded",
@@ -138,7 +138,7 @@ describe("a client", () => {
     await expect(agent.cancelTask(id)).rejects.toMatchObject({ code: -32002 });
   });
 
-  test("says so if there is no card, or none that it understands", async () => {
+  test("reports a missing card, and one that it does not understand", async () => {
     const { base } = await serveAgent({ execute: () => "hi" });
     await expect(a2aClient(`${base}/rpc/card.json`)).rejects.toThrow(
       /no agent card at .* \(HTTP status 404\)/,

@@ -170,7 +170,7 @@ describe("receivers that do not answer", () => {
 });
 
 describe("our own webhook", () => {
-  test("gets the events of an agent, each again if it fails, and refuses those of others", async () => {
+  test("gets the events of an agent, each again after a failure, and refuses events of others", async () => {
     const events: Parsed[] = [];
     const done = gate();
     let failures = 1;

@@ -43,7 +43,7 @@ describeWith(["playwright", "chromium"], "a page in Chromium", () => {
     for (const { passed } of reports) expect(passed).toBeGreaterThan(isFull ? 80 : 30);
   });
 
-  test("of another origin calls nothing", async () => {
+  test("of another origin cannot call", async () => {
     await using site = await openSite(files);
     await using elsewhere = await openSite(files);
     await using page = await openReady(browser, elsewhere.url);

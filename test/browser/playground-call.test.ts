@@ -31,7 +31,7 @@ describeWith(["playwright", "chromium"], "the playground", () => {
   const playground = usePlayground();
 
   describe("at first", () => {
-    test("shows the methods, one of them ready to call, and asks no other host", async () => {
+    test("shows the methods, one of them ready to call, and loads nothing from other hosts", async () => {
       const hosts = new Set<string>();
       await using page = await openPage(playground.browser, "about:blank");
       page.on("request", (request) => hosts.add(new URL(request.url()).origin));
@@ -152,7 +152,7 @@ describeWith(["playwright", "chromium"], "the playground", () => {
       expect(page.complaints).toEqual([]);
     });
 
-    test("that is wrong is told at its field, by the schema and by the server", async () => {
+    test("with invalid params shows the fault at its field, from the schema and from the server", async () => {
       await using page = await playground.open();
       const a = page.getByRole("textbox", { name: /^a/ });
       await a.fill("two");

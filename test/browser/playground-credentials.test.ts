@@ -32,7 +32,7 @@ describeWith(["playwright", "chromium"], "a server that requires a credential", 
   const asked = (page: WatchedPage) =>
     page.getByRole("heading", { name: "The server requires a credential" });
 
-  test("is shown a token where the method will be, and says what it takes", async () => {
+  test("shows the token field in place of the method, and which credentials are accepted", async () => {
     await using page = await openPage(playground.browser, await serve());
     await asked(page).waitFor();
     await page.getByText("Credential needed", { exact: true }).waitFor();
@@ -60,7 +60,7 @@ describeWith(["playwright", "chromium"], "a server that requires a credential", 
     await call(page);
   });
 
-  test("says so over WebSocket too, where a page cannot show one", async () => {
+  test("is reported over WebSocket too, where a page cannot send one", async () => {
     await using page = await openPage(playground.browser, `${await serve()}#wire=websocket`);
     await asked(page).waitFor();
     await page.getByLabel("Bearer token").fill("of-ada");
@@ -72,7 +72,7 @@ describeWith(["playwright", "chromium"], "a server that requires a credential", 
     await call(page);
   });
 
-  test("and only for some methods is shown one when such a method was called", async () => {
+  test("for some methods only shows the token field after a call of one of them", async () => {
     await using page = await openPage(playground.browser, await serve(["rpc.discover", "echo"]));
     await connected(page);
     await page.getByRole("searchbox", { name: "Search methods" }).fill("math/add");

@@ -62,7 +62,7 @@ describeWith(services, "the playground of servers that callwire did not make", (
     return Object.assign(own, { page });
   }
 
-  test("one of OpenRPC's is listed and called, though it knows nothing of the page", async () => {
+  test("a server with only an OpenRPC document is listed and called", async () => {
     await using peer = await served("open-rpc");
     await using own = await playground(peer.url);
     await using page = await openPage(browser, own.page);
@@ -106,7 +106,7 @@ describeWith(services, "the playground of servers that callwire did not make", (
     expect(page.complaints).toEqual([]);
   });
 
-  test("one with long words and answers of any depth leaves the page as it is", async () => {
+  test("long words and deeply nested answers do not break the layout", async () => {
     const word = "word".repeat(1_000);
     const methods = ["deep", "flat"].map((name) => ({ name, summary: word, params: [] }));
     const result = { openrpc: "1.3.2", info: { title: word, version: "1" }, methods };

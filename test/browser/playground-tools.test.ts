@@ -88,7 +88,7 @@ describeWith(["playwright", "chromium"], "the tools of the playground", () => {
     expect(page.complaints).toEqual([]);
   });
 
-  test("a link restores a call, and makes none", async () => {
+  test("a link restores a call without making it", async () => {
     await using page = await playground.open("", {
       permissions: ["clipboard-read", "clipboard-write"],
     });

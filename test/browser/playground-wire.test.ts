@@ -70,7 +70,7 @@ describeWith(["playwright", "chromium"], "the wire of the playground", () => {
     expect(page.complaints).toEqual([]);
   });
 
-  test("what the server says on its own is on the wire", async () => {
+  test("messages that the server sends on its own are shown", async () => {
     await using page = await playground.open("#method=ticks/start&wire=websocket");
     await page.getByRole("textbox", { name: /^intervalMs/ }).fill("20");
     await callButton(page).click();

@@ -46,7 +46,7 @@ async function moduleOf(name: string, source: string): Promise<string> {
 }
 
 describe("a module", () => {
-  test("of methods alone lacks everything, and says why", async () => {
+  test("with methods only lacks every protection, and the report gives the reasons", async () => {
     const path = await moduleOf(
       "bare.js",
       "export const methods = { users: { delete: () => 1 } };",
@@ -76,7 +76,7 @@ describe("a module", () => {
     expect((await finish(["audit", path])).stdout).toContain("no findings");
   });
 
-  test("lets every authenticated caller destroy things", async () => {
+  test("with destructive methods open to every authenticated caller", async () => {
     const path = await moduleOf("known.ts", server("secureDefaults({ credentials })"));
     const { code, found } = await audit(path);
     expect(code).toBe(1);
@@ -85,7 +85,7 @@ describe("a module", () => {
     ]);
   });
 
-  test("lets no role destroy things", async () => {
+  test("with destructive methods that no role may call", async () => {
     const options = `secureDefaults({ credentials, anonymous: ["users/*"] })`;
     const path = await moduleOf("anonymous.ts", server(options));
     const { found } = await audit(path);
@@ -95,7 +95,7 @@ describe("a module", () => {
     });
   });
 
-  test("has limits that are none", async () => {
+  test("with limits that limit nothing", async () => {
     const options = `{ ...secureDefaults({ credentials, policy: { allow: [] } }), limits: { maxBatch: Infinity } }`;
     const path = await moduleOf("limits.ts", server(options));
     expect((await audit(path)).found.map(({ what }) => what)).toEqual([
@@ -105,7 +105,7 @@ describe("a module", () => {
 });
 
 describe("a running server", () => {
-  test("of ours with guards lacks nothing, and none of its methods is called", async () => {
+  test("made with callwire and with guards lacks nothing, and no method of it is called", async () => {
     let calls = 0;
     const credentials = bearer(() => undefined);
     const methods = { wipe: () => calls++ };
@@ -127,7 +127,7 @@ describe("a running server", () => {
     expect(found.map(({ severity }) => severity)).toEqual(["high", "medium", "medium"]);
   });
 
-  test("has open pages and tools beside it", async () => {
+  test("with open pages and tools beside it", async () => {
     const metrics = createMetrics();
     const credentials = bearer(() => undefined);
     const preset = secureDefaults({ credentials, audit: () => {}, maxLagMs: 60_000 });
@@ -148,7 +148,7 @@ describe("a running server", () => {
     expect(await beside([authenticate(bearer(() => undefined))], false)).toEqual([]);
   });
 
-  test("on TCP is asked by a call", async () => {
+  test("on TCP is probed by a call", async () => {
     const guarded = createServer({}, { use: [authenticate(bearer(() => undefined))] });
     const open = createServer({}, { use: [rateLimit({ capacity: 9, perSecond: 9 })] });
     onTestFinished(() => Promise.all([guarded.close(), open.close()]).then(() => {}));
@@ -158,7 +158,7 @@ describe("a running server", () => {
     expect((await audit(`tcp://127.0.0.1:${wide.port}`)).found).toHaveLength(1);
   });
 
-  test("at an address that only a WebSocket has is asked over that", async () => {
+  test("at an address with only a WebSocket is probed over it", async () => {
     const credentials = bearer(() => undefined);
     const preset = secureDefaults({ credentials, audit: () => {}, maxLagMs: 60_000 });
     const closed = createServer({}, { ...preset, log: silentLog });
@@ -191,7 +191,7 @@ describe("a running server", () => {
     ]);
   });
 
-  test("that admits everyone shows all that can be seen from outside", async () => {
+  test("that admits everyone: all that is visible from outside", async () => {
     const careless = createHttpServer((request, response) => {
       let text = "";
       request.on("data", (chunk) => {

@@ -206,7 +206,7 @@ describe("wires", () => {
     expect(await finish(args)).toMatchObject({ code: 0, stdout: "5\n" });
   });
 
-  test("--v1 speaks 1.0", async () => {
+  test("--v1 uses JSON-RPC 1.0", async () => {
     const args = ["call", `${demo.origin}/jsonrpc`, "add", "2", "3", "--v1", "--verbose"];
     const { stdout, stderr } = await finish(args);
     expect(stdout).toBe("5\n");
@@ -226,7 +226,7 @@ describe("what is sent beside the call", () => {
     });
   });
 
-  test("one that is given again goes with the one before", async () => {
+  test("a repeated header is sent as well", async () => {
     const lines = ["cookie: a=1", "Cookie: b=2", "x-one: 1", "X-One: 2"];
     const { stdout } = await finish([
       ...["call", http.url, "headers"],
@@ -308,7 +308,7 @@ describe("what goes wrong", () => {
     },
   );
 
-  test("a server that says nothing is abandoned after --timeout", async () => {
+  test("a server that does not reply is abandoned after --timeout", async () => {
     const silent = createTcpServer().listen(0, "127.0.0.1");
     await once(silent, "listening");
     const { port } = silent.address() as AddressInfo;

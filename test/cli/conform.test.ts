@@ -239,7 +239,7 @@ describe("what makes no sense to run is one failure", () => {
     expect(code).toBe(1);
   });
 
-  test("a port that speaks something else", async () => {
+  test("a port with another protocol", async () => {
     const url = demo.origin.replace("http", "tcp");
     const { code, stderr } = await finish(["conform", url]);
     expect(stderr).toMatch(/^callwire: tcp:\S+ does not answer with JSON-RPC, but a message\n$/);

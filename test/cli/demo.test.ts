@@ -116,7 +116,7 @@ describe("what it says at the start", () => {
     ]);
   });
 
-  test("--hosts and --origins let more in", async () => {
+  test("--hosts and --origins allow more", async () => {
     await using demo = await startDemo([
       ...["--hosts", "api.example, rpc.example:80"],
       ...["--origins", "https://app.example"],
@@ -139,7 +139,7 @@ describe("what it says at the start", () => {
     expect(await status({ origin: "https://evil.example" })).toBe("403");
   });
 
-  test("every page that it names is there", async () => {
+  test("every page in the banner exists", async () => {
     await using demo = await startDemo();
     await demo.shown(/Ctrl-C/);
     const pages = Array.from(demo.stdout.matchAll(/^ {2}(\w+) +(http:\S+)/gm));
@@ -277,7 +277,7 @@ describe("--stdio", () => {
     expect(stderr).not.toContain("http://");
   });
 
-  test("a child of a program says nothing of itself", async () => {
+  test("a child of a program writes nothing to stderr", async () => {
     await using demo = start(["demo", "--stdio"]);
     demo.child.stdin?.end(`${add}\n`);
     expect(await demo.exited).toEqual({
@@ -295,7 +295,7 @@ describe("--stdio", () => {
     expect(stdout).toContain(`{"jsonrpc":"2.0","result":"worked for 300 ms","id":1}`);
   });
 
-  test("speaks with headers, as editors do", async () => {
+  test("uses Content-Length headers, as editors do", async () => {
     await using demo = start(["demo", "--stdio", "--framing", "content-length"]);
     demo.child.stdin?.end(`Content-Length: ${add.length}\r\n\r\n${add}`);
     const { code, stdout } = await demo.exited;
@@ -304,7 +304,7 @@ describe("--stdio", () => {
     expect(JSON.parse(stdout.slice(stdout.indexOf("{")))).toEqual(five);
   });
 
-  test("serves HTTP too where a port is given", async () => {
+  test("also serves HTTP if a port is given", async () => {
     await using demo = start(["demo", "--stdio", "--port", "0"]);
     const [origin] = await demo.shown(/http:\/\/127\.0\.0\.1:\d+/, "stderr");
     expect(await post(`${origin}/rpc`, add)).toEqual(five);

@@ -60,6 +60,6 @@ test("streams alone do not have the time of calls", async () => {
   expect(vi.getTimerCount()).toBe(0);
 });
 
-test("where nothing runs, nothing is waited for", () => {
+test("without running calls, it does not wait", () => {
   expect(waitingFor(host(0, 0).hosts)).toBe("Stopping.");
 });

@@ -32,7 +32,7 @@ test("a config may begin with a byte order mark", async () => {
   expect(await createClient(httpLink(address)).call("who")).toBe("here");
 });
 
-test("an upstream may have a framing of its own, in a config and with --to", async () => {
+test("an upstream may have its own framing, in a config and with --to", async () => {
   const url = `stdio:${process.execPath} ${cli} demo --stdio --framing content-length`;
   const path = inFolder("framed.json");
   const upstreams = { tool: { url, framing: "content-length" } };

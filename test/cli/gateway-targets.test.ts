@@ -112,7 +112,7 @@ test("a gateway logs JSON with a time unless it writes to a terminal", async () 
   });
 });
 
-test("a gateway that starts before what is behind it is not ready, and calls it as soon as it is there", async () => {
+test("a gateway that starts before its upstream is not ready, and calls it as soon as it runs", async () => {
   const behind = await Behind.start({ who: () => "behind" });
   await behind.stop();
   // For so long it counts as one that is about to start, and is called all the same.

@@ -149,7 +149,7 @@ describe("a config", () => {
     expect((await gateway.exited).code).toBe(0);
   });
 
-  test("is read again after the start where SIGHUP comes while an upstream holds that up", async () => {
+  test("is reloaded after the start if SIGHUP arrives while an upstream delays the start", async () => {
     const silent = createTcpServer((socket) => socket.on("error", () => {}));
     const asked = once(silent, "connection") as Promise<[Socket]>;
     await new Promise<void>((resolve) => silent.listen(0, "127.0.0.1", resolve));
@@ -202,7 +202,7 @@ describe("a config", () => {
     expect(await client.call("pid")).toBe(pid);
   });
 
-  test("that was refused does not cost the connections of the one before, when that comes back", async () => {
+  test("that was refused does not close the connections of the one before it", async () => {
     const program = await config("pid.mjs", "export const pid = () => process.pid;");
     const url = `stdio:${process.execPath} ${cli} serve ${program} --stdio`;
     const route = { method: "pid", to: "kept" };
@@ -221,7 +221,7 @@ describe("a config", () => {
     expect(await client.call("pid")).toBe(pid);
   });
 
-  test.each(["mjs", "ts"])("that is a module (%s) is read again as it is then", async (ending) => {
+  test.each(["mjs", "ts"])("that is a module (%s) is reloaded with its changes", async (ending) => {
     const [one, two] = await Promise.all([serving("one"), serving("two")]);
     const text = (url: string, more = "") =>
       `${ending === "ts" ? 'import { defineGateway } from "callwire/gateway";' : "const defineGateway = (config) => config;"}
@@ -513,7 +513,7 @@ describe("a bridge", () => {
   });
 });
 
-test("an address that is none is refused before anything is served", async () => {
+test("an invalid address is refused before anything is served", async () => {
   const { code, stderr } = await finish(["gateway", "--to", "nats://127.0.0.1"]);
   expect(stderr).toBe(
     'callwire: "nats://127.0.0.1" is not an address: the subject is missing; write nats://127.0.0.1/rpc\n',

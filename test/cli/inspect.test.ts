@@ -234,7 +234,7 @@ describe("servers of other libraries", () => {
   });
 });
 
-test("a server that closes the connection is said to give no reply", async () => {
+test("a server that closes the connection is reported as one without a reply", async () => {
   const url = await httpServer(async (request, response) => {
     const body = await text(request);
     let payload: { id?: unknown };

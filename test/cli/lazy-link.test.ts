@@ -2,7 +2,7 @@ import { createClient, type Link } from "callwire";
 import { expect, test } from "vitest";
 import { lazyLink } from "../../src/cli/lazy-link.ts";
 
-test("closing waits for nothing that is still opening, which is closed when it comes", async () => {
+test("closing does not wait for a link that is still opening; it is closed once it has opened", async () => {
   let come: (link: Link) => void = () => {};
   const client = createClient(
     lazyLink(

@@ -178,7 +178,7 @@ describeWith(["pseudo-terminals"], "at a terminal", () => {
 });
 
 describe("without a terminal", () => {
-  test("what a server would ask is said to need one", async () => {
+  test("a question of the server fails with an error that a terminal is required", async () => {
     visited = false;
     expect(await finish(["mcp", url, "call", "asks"])).toMatchObject({
       code: 1,

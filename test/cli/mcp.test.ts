@@ -75,7 +75,7 @@ describe("callwire mcp", () => {
     await served.close();
   });
 
-  test("a tool that fails is an exit code of 1, after what it said", async () => {
+  test("a tool that fails exits with 1, after its output", async () => {
     const { code, stdout, stderr } = await finish(["mcp", url, "call", "test_error_handling"]);
     expect(code).toBe(1);
     expect(stdout).toContain("intentionally");
@@ -97,7 +97,7 @@ describe("callwire mcp", () => {
     expect(code).toBe(1);
   });
 
-  test("an address that is not one of MCP is reported, with the one that is", async () => {
+  test("an address without MCP is reported, with the right one", async () => {
     const rpc = await finish(["mcp", http.url, "tools"]);
     expect(rpc.stderr).toBe(
       `callwire: ${http.url} answered -32601 Method not found; it is not an MCP address; try ${url}\n`,
@@ -117,7 +117,7 @@ describe("callwire mcp", () => {
     );
   });
 
-  test("speaks to a program", async () => {
+  test("talks to a program", async () => {
     const file = join(folder, "tools.mjs");
     await writeFile(file, "export const methods = { add: (a, b) => a + b };\n");
     const address = `stdio:"${process.execPath}" "${cli}" serve "${file}" --mcp`;
@@ -169,7 +169,7 @@ describe("callwire mcp", () => {
     expect(code).toBe(1);
   });
 
-  test("lists what a tool or a prompt takes, as it is written after its name", async () => {
+  test("lists the arguments of a tool or prompt as they are written on the command line", async () => {
     const { stdout } = await finish(["mcp", url, "tools"]);
     expect(stdout).toMatch(/^greet +.*\n {4}\S/m);
     const file = join(folder, "functions.mjs");
@@ -188,7 +188,7 @@ describe("callwire mcp", () => {
     expect(prompts.stdout).toMatch(/^test_prompt_with_arguments .*\n {4}arg1 arg2$/m);
   });
 
-  test("what a tool declares as a string is taken as it is written", async () => {
+  test("a value that a tool declares as a string is sent as written", async () => {
     const show = tool(
       {
         description: "Shows what it got",
@@ -247,7 +247,7 @@ describe("callwire mcp", () => {
     });
   });
 
-  test("what a program says that dies is shown once", async () => {
+  test("output of a program that dies is shown once", async () => {
     const file = join(folder, "dies.mjs");
     await writeFile(file, 'process.stderr.write("no config\\n"); process.exitCode = 4;\n');
     const address = `stdio:"${process.execPath}" "${file}"`;

@@ -139,7 +139,7 @@ describeWith(["nats-server"], "addresses of NATS", () => {
     expect(wrong.stderr).toContain("--nats: cannot connect to nats://127.0.0.1:1");
   });
 
-  test("what is wrong is said", async () => {
+  test("mistakes in the address are reported", async () => {
     const without = await finish(["call", "nats://127.0.0.1", "math/add"]);
     expect(without).toMatchObject({ code: 2 });
     expect(without.stderr).toContain("the subject is missing");
@@ -153,7 +153,7 @@ describeWith(["nats-server"], "addresses of NATS", () => {
     expect(refused.stderr).toContain("cannot connect to nats://127.0.0.1:1");
   });
 
-  test("a gateway refuses a subject that is none, and several schemes, before it starts", async () => {
+  test("a gateway refuses an invalid subject, and several schemes, before it starts", async () => {
     const said = "the subject must be letters, digits, - and _ with dots between, not ";
     const host = `nats://127.0.0.1:${nats.port}`;
     const wrong: Record<string, string> = {
@@ -224,7 +224,7 @@ describeWith(["nats-server"], "addresses of NATS", () => {
     expect(stderr).toContain(`nats://***@127.0.0.1:${nats.port}/other: no worker listens`);
   });
 
-  test("of several servers one that is there is enough, and the environment may log in", async () => {
+  test("one running server of several is enough, and the environment may have the login", async () => {
     const several = `nats://us:p%40ss@127.0.0.1:1,127.0.0.1:${nats.port}/shop.rpc`;
     expect((await finish(["call", several, "math/add", "a=2", "b=3"])).stdout).toBe("5\n");
     const plain = `nats://127.0.0.1:${nats.port}/shop.rpc`;
@@ -261,7 +261,7 @@ describeWith(["nats-server"], "addresses of NATS", () => {
   const add = (address: string, env = {}) =>
     finish(["call", address, "math/add", "a=2", "b=3"], { env });
 
-  test("a token opens what it is for", async () => {
+  test("a token gives access to its server", async () => {
     const token = await another('authorization: { token: "t0ken" }', { token: "t0ken" });
     expect((await add(`nats://t0ken@127.0.0.1:${token}/rpc`)).stdout).toBe("5\n");
     const withToken = await add(`nats://127.0.0.1:${token}/rpc`, { NATS_TOKEN: "t0ken" });
@@ -302,7 +302,7 @@ describeWith(["nats-server"], "addresses of NATS", () => {
     expect(await add(strict)).toMatchObject({ code: 3, stdout: "" });
   });
 
-  test("a gateway needs the files of an address when it starts, and lives when they are gone later", async () => {
+  test("a gateway needs the files of an address when it starts, and no longer afterwards", async () => {
     const plain = await another("", {});
     const address = `nats://127.0.0.1:${plain}/rpc`;
     for (const query of ["ca=nope.pem", "creds=nope"]) {
@@ -344,7 +344,7 @@ describeWith(["nats-server"], "addresses of NATS", () => {
 
   // It takes the five seconds that a connection has.
   if (isFull)
-    test("a server that says nothing is abandoned", async () => {
+    test("a server that does not reply is abandoned", async () => {
       const silent = createTcpServer((socket) => socket.on("error", () => {}));
       await new Promise<void>((resolve) => silent.listen(0, "127.0.0.1", resolve));
       onTestFinished(() => void silent.close());

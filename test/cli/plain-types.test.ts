@@ -135,7 +135,7 @@ describe("types", () => {
     });
   });
 
-  test("in annotations, wherever a function of the module stands", async () => {
+  test("in annotations, wherever a function of the module is", async () => {
     const inputs = await inputsOf(
       "places.ts",
       `/** Adds. @param {string} a The first. */
@@ -193,7 +193,7 @@ describe("required", () => {
       [...(await inputsOf(name, source))].map(([tool, input]) => [tool, input.required]),
     );
 
-  test("is what has no default and is not said to be optional in a doc comment", async () => {
+  test("is an argument without a default that no doc comment marks as optional", async () => {
     const source = `
       export const object = ({ q, limit = 10 }) => q;
       /**
@@ -220,7 +220,7 @@ describe("required", () => {
     });
   });
 
-  test("is what has no default and no question mark in annotations", async () => {
+  test("is an argument without a default and without a question mark in its annotation", async () => {
     const source = `
       interface Options { q: string; limit?: number }
       export function named(a: number, b?: string, c: number = 1) {}
@@ -285,7 +285,7 @@ const tools = `
   export async function* count(to: number): AsyncGenerator<number> {}
 `;
 
-test("agents whose arguments are of another type are told, and nothing runs", async () => {
+test("arguments of another type from agents are refused, and nothing runs", async () => {
   await using agent = await served("tools.ts", tools);
   const call = async (name: string, args: object): Promise<unknown> => {
     const { content } = await agent.callTool(name, args as Record<string, unknown>);
@@ -302,7 +302,7 @@ test("agents whose arguments are of another type are told, and nothing runs", as
   );
 });
 
-test("other callers are told the types and held to nothing", async () => {
+test("other callers see the types, but are not validated", async () => {
   const { methods } = await documentOf("tools.ts", tools);
   const told = methods.map(({ name, params, result }) => [
     name,

@@ -34,13 +34,13 @@ afterAll(async () => {
   await server.close();
 });
 
-test("it says where the page is and what it calls", async () => {
+test("prints the address of the page and of the server", async () => {
   await page.shown(/Ctrl-C/);
   expect(page.stdout).toContain(`${origin}/`);
   expect(page.stdout).toContain(target.url);
 });
 
-test("it says when nothing answers at the address", async () => {
+test("reports an address where no server answers", async () => {
   await using dead = start(["playground", "http://127.0.0.1:1/rpc", "--port", "0", "--no-open"]);
   await dead.shown(
     /^callwire: http:\/\/127\.0\.0\.1:1\/rpc is not reachable: .*until a server answers$/m,

@@ -14,7 +14,7 @@ function output() {
   return { written, say: (text: string) => say(Buffer.from(text)) };
 }
 
-test("a line that comes in pieces is passed on whole", () => {
+test("a line that arrives in pieces is passed on whole", () => {
   const { written, say } = output();
   say("first\nsec");
   expect(written).toEqual(["[tool] first\n"]);

@@ -36,7 +36,7 @@ beforeAll(async () => {
 afterAll(() => server?.close({ drainMs: 0 }));
 
 describe("a reader that is slow", () => {
-  test("gets all that came before a failure", async () => {
+  test("gets everything that arrived before a failure", async () => {
     const line = '"$0" "$1" stream "$2" fails | { read begin <&3; cat; }';
     const shell = spawn("sh", ["-c", line, process.execPath, cli, url], {
       stdio: ["ignore", "pipe", "pipe", "pipe"],

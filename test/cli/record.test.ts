@@ -80,7 +80,7 @@ async function linesOf(file: string): Promise<Line[]> {
 }
 
 describe("callwire record and replay", () => {
-  test("what was compressed arrives as that", async () => {
+  test("compressed replies arrive compressed", async () => {
     const { url, server } = await serve();
     await using recorder = await recording(url, join(folder, "compressed.jsonl"));
     const response = await fetch(recorder.url, {
@@ -114,7 +114,7 @@ describe("callwire record and replay", () => {
     expect(refused).toContain("401");
   });
 
-  test("what is said over HTTP and WebSocket is written down, without secrets, and passes unchanged", async () => {
+  test("messages over HTTP and WebSocket are recorded without secrets, and forwarded unchanged", async () => {
     const { url, server } = await serve();
     const file = join(folder, "calls.jsonl");
     await using recorder = await recording(url, file, "--redact", "amount,params[1]");
@@ -223,7 +223,7 @@ describe("callwire record and replay", () => {
     await server.close();
   });
 
-  test("what was cancelled without an answer is cancelled again when its time has passed", async () => {
+  test("a call that was cancelled without an answer is cancelled again after the same time", async () => {
     const server = createServer({ ...methods, hang: () => new Promise(() => {}) });
     const { url } = await serveHttp(server, { port: 0 });
     const file = join(folder, "hung.jsonl");
@@ -393,7 +393,7 @@ describe("callwire record and replay", () => {
     other.close();
   });
 
-  test("a server that is gone is a bad gateway, and a replay to it ends", async () => {
+  test("a server that has stopped is a bad gateway, and a replay to it ends", async () => {
     const file = join(folder, "gone.jsonl");
     await using recorder = await recording("http://127.0.0.1:1/rpc", file);
     const response = await fetch(recorder.url, {
@@ -410,7 +410,7 @@ describe("callwire record and replay", () => {
   });
 });
 
-test("says once that its server does not answer, and once that it does again", async () => {
+test("reports once that its server does not answer, and once that it answers again", async () => {
   const port = await ownPort();
   const away = `http://127.0.0.1:${port}/rpc`;
   await using recorder = await recording(away, join(folder, "away.jsonl"));

@@ -51,7 +51,7 @@ describe("lines of a pipe", () => {
     });
   });
 
-  test("read streams, as the document of the server tells", async () => {
+  test("read streams if the server's document declares them", async () => {
     const { stdout } = await piped(`${demo.origin}/rpc`, "math/count to=2");
     expect(stdout).toBe("0\n1\n2\n");
   });
@@ -75,7 +75,7 @@ describe("lines of a pipe", () => {
     expect(code).toBe(1);
   });
 
-  test("of which the last is incomplete JSON get an error", async () => {
+  test("whose last is incomplete JSON get an error", async () => {
     const { code, stdout } = await piped(ws, "add 1 1", 'math/add {"a":1,', '"b":2');
     expect(stdout).toMatch(/^2\nparams: invalid JSON: [^\n]+\n$/);
     expect(code).toBe(1);
@@ -88,7 +88,7 @@ describe("lines of a pipe", () => {
     });
   });
 
-  test("ask what there is", async () => {
+  test("list methods and their params", async () => {
     const { stdout } = await piped(ws, ".help", ".methods sqrt", ".show math/count");
     expect(stdout).toContain(".methods [text]");
     expect(stdout).toMatch(/^ {2}math\/sqrt {2}Take the square root/m);
@@ -105,7 +105,7 @@ describe("lines of a pipe", () => {
     expect((await session.exited).code).toBe(0);
   });
 
-  test("end with Ctrl-C, and what comes after the call that it stops is not called", async () => {
+  test("end with Ctrl-C: the lines after the stopped call do not run", async () => {
     const called: string[] = [];
     const begun = deferred();
     const server = createServer({
@@ -135,7 +135,7 @@ describe("lines of a pipe", () => {
     expect(code).toBe(3);
   });
 
-  test("for a program that dies at once start it once", async () => {
+  test("to a program that dies at once start it once", async () => {
     const starts = join(folder, "starts");
     const program = `require("node:fs").appendFileSync("${starts}","x");process.exit(3)`;
     const { code } = await piped(`stdio:${process.execPath} -e '${program}'`, "add 1 2");

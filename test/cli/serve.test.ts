@@ -102,7 +102,7 @@ test.each(["methods.js", "methods.mjs", "methods.ts", "methods.mts", "./methods.
   },
 );
 
-test("serves the functions that a module exports, where it has neither methods nor a default", async () => {
+test("serves the exported functions of a module without methods and without a default export", async () => {
   const functions = `
     import { method } from "callwire";
     export function subtract(a, b) { return a - b; }
@@ -254,7 +254,7 @@ test("the curl line calls a method of the module", async () => {
   });
 });
 
-test("serves a server as it is", async () => {
+test("serves an exported server unchanged", async () => {
   await using server = serve("server.js");
   const [url] = await server.shown(/http:\S+\/rpc/);
   expect(await call(url, { jsonrpc: "2.0", method: "a.hello", id: 1 })).toMatchObject({
@@ -386,7 +386,7 @@ describe("stopping with a stream open", () => {
     expect((await serving.exited).code).toBe(0);
   });
 
-  test("a call beside it still gets its time", async () => {
+  test("a call that runs at the same time still gets its time", async () => {
     await using serving = start(["serve", join(folder, "lasting.js"), "--port", "0"]);
     const [origin] = await serving.shown(/http:\/\/127\.0\.0\.1:\d+/);
     const released = join(folder, "released");
@@ -417,7 +417,7 @@ describe("stopping with a call open", () => {
     return Object.assign(serving, { reply, release: () => writeFile(file, "") });
   }
 
-  test.each(["SIGINT", "SIGTERM"] as const)("%s lets it finish", async (signal) => {
+  test.each(["SIGINT", "SIGTERM"] as const)("%s waits until it has finished", async (signal) => {
     await using serving = await held(signal);
     serving.child.kill(signal);
     await serving.shown(
@@ -509,7 +509,7 @@ describe("a module that cannot be served", () => {
     );
   });
 
-  test.each(["mjs", "ts"])("tells that it awaits what never comes: %s", async (end) => {
+  test.each(["mjs", "ts"])("reports that it never finishes loading: %s", async (end) => {
     expect(await failing(`idle.${end}`, "await new Promise(() => {});")).toBe(
       `callwire: idle.${end} could not be loaded: it awaits a promise that never settles\n`,
     );

@@ -64,7 +64,7 @@ test.each(["http", "ws"] as const)("Ctrl-C stops the producer, over %s", async (
   expect(code).toBe(130);
 });
 
-test("a reader that has seen enough, as head, stops the producer", async () => {
+test("a reader that exits early, such as head, stops the producer", async () => {
   const end = new Promise<void>((resolve) => {
     stopped = resolve;
   });
@@ -81,7 +81,7 @@ test("--timeout ends a stream", async () => {
   expect(code).toBe(3);
 });
 
-test("a stream that fails shows what came, and the error", async () => {
+test("a stream that fails shows the items before the failure, and the error", async () => {
   expect(await finish(["stream", http.url, "fails"])).toEqual({
     code: 1,
     stdout: "1\n",
@@ -98,13 +98,13 @@ describe("a method that does not stream", () => {
     });
   });
 
-  test("is one as well where it has no result", async () => {
+  test("is one also without a result", async () => {
     const { code, stderr } = await finish(["stream", http.url, "nothing"]);
     expect(stderr).toMatch(/^callwire: nothing is not a stream; it answered null/);
     expect(code).toBe(1);
   });
 
-  test("is told from its result alone where the server does not describe itself", async () => {
+  test("is recognized by its result if the server does not describe itself", async () => {
     const quiet = createServer(methods, { discover: false });
     const { url } = await serveHttp(quiet, { port: 0 });
     expect(await finish(["stream", url, "plain"])).toMatchObject({ code: 1 });

@@ -6,7 +6,7 @@ const rows = [
   ["--unix <path>", "also serve on this unix socket"],
 ] as const;
 
-test("in a narrow terminal descriptions go below the options, and no word is broken", () => {
+test("in a narrow terminal descriptions are below the options, and words are not broken", () => {
   expect(columns(rows, 40)).toEqual([
     "  --port <number>",
     "      HTTP and WebSocket port; 0 picks",
@@ -16,7 +16,7 @@ test("in a narrow terminal descriptions go below the options, and no word is bro
   ]);
 });
 
-test("where there is room they stay beside each other", () => {
+test("with enough room they are side by side", () => {
   expect(columns(rows, 60)).toEqual([
     "  --port <number>  HTTP and WebSocket port; 0 picks any",
     "                   (default 8000)",

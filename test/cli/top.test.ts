@@ -44,7 +44,7 @@ describe("callwire top", () => {
     expect(totals.calls_in_flight).toBe(0);
   });
 
-  test("of the first and the last bucket it says no more than is known", async () => {
+  test("shows only a bound for the first and the last bucket", async () => {
     const buckets = (method: string, counts: Record<string, number>): string =>
       Object.entries(counts)
         .map(
@@ -145,7 +145,7 @@ describe("callwire top", () => {
     expect({ code, stdout }).toEqual({ code: 3, stdout: "" });
   });
 
-  test("what it cannot read is one line", async () => {
+  test("a page that it cannot read is reported in one line", async () => {
     const port = await ownPort();
     const other = createServer((_, response) => response.end("hello")).listen(port, "127.0.0.1");
     await new Promise((resolve) => other.once("listening", resolve));

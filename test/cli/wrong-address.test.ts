@@ -62,7 +62,7 @@ describe("a path that does not take calls", () => {
     expect(code).toBe(1);
   });
 
-  test("is not told about a WebSocket that was accepted, whatever the server sends then", async () => {
+  test("is not reported for a WebSocket that was accepted, whatever the server sends then", async () => {
     const deep = `{"a":${"[".repeat(100)}${"]".repeat(100)}}`;
     const { code, stderr } = await finish(["call", `${ws}/rpc/ws`, "add", deep]);
     expect(stderr).toMatch(/nested deeper than 64 levels/);
@@ -70,7 +70,7 @@ describe("a path that does not take calls", () => {
     expect(code).toBe(1);
   });
 
-  test("where none is found it is a question", async () => {
+  test("suggests a path to check if none is found", async () => {
     await using other = await listening(
       createHttpServer((_, response) => response.writeHead(404).end("<h1>Not here</h1>")),
     );
@@ -79,7 +79,7 @@ describe("a path that does not take calls", () => {
     expect(code).toBe(1);
   });
 
-  test("a server that says 404 of a method is not taken for one", async () => {
+  test("is not a server that answers 404 for an unknown method", async () => {
     await using other = await listening(
       createHttpServer((request, response) => {
         const error = { code: -32601, message: "Method not found" };
@@ -172,7 +172,7 @@ describe("a method that is nearly right", () => {
     expect(code).toBe(1);
   });
 
-  test("what is far from all is not guessed, and what the server said stays as it is", async () => {
+  test("a name unlike all others gets no suggestion, and the server's message is unchanged", async () => {
     const rpc = `${demo.origin}/rpc`;
     const { stderr } = await finish(["call", rpc, "something/else"]);
     expect(stderr).toBe("callwire: something/else answered -32601 Method not found\n");

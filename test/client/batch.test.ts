@@ -158,7 +158,7 @@ describe("a batch", () => {
     expect(link.payloads).toEqual([]);
   });
 
-  test("of which one call is tried again does not wait for the others", async () => {
+  test("with a call that is retried does not wait for the others", async () => {
     const clock = new FakeClock();
     const link = new HandLink((request) =>
       request.method === "echo" && link.payloads.length === 1

@@ -145,7 +145,7 @@ describe("automatic batching", () => {
     }
   });
 
-  test("sends what it gathered before it closes", async () => {
+  test("sends the collected calls before it closes", async () => {
     const clock = new FakeClock();
     const link = new HandLink(parrot);
     const client = createClient<Methods>(link, { batch: { windowMs: 20, clock } });

@@ -69,7 +69,7 @@ describe.each(Object.keys(wires))("over %s", (wire) => {
     expect(received).toEqual([{ id: "1" }, { id: "2" }]);
   });
 
-  test("a second object has options, and what is not an option is not read", async () => {
+  test("a second object has options, and its other members are ignored", async () => {
     received.length = 0;
     const mutationFn: (variables: { id: string }, context: object) => Promise<string> = api.get;
     const context = { client: { self: undefined as unknown }, meta: undefined, mutationKey: ["a"] };

@@ -206,7 +206,7 @@ describe("options", () => {
     expect(await sentAsIdempotent({}, true)).toBe(true);
   });
 
-  test("a client of version 1.0 speaks it to a server of version 1.0", async () => {
+  test("a client of version 1.0 calls a server of version 1.0", async () => {
     const server = createServer(
       {
         sub: (a: number, b: number) => a - b,

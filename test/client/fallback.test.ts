@@ -119,7 +119,7 @@ describe("fallback", () => {
     expect(links[1]?.payloads).toEqual([]);
   });
 
-  test("continues with what a stopping server ended, where it may run twice, and only there", async () => {
+  test("sends calls that a stopping server ended to the next link only if they are idempotent", async () => {
     const data = {
       ran: true,
       reason: "stopping",
@@ -139,7 +139,7 @@ describe("fallback", () => {
     await expect(client.call("m", [], twice)).rejects.toMatchObject(error);
   });
 
-  test("continues where a server that stops has not taken the call, and tells so where all do", async () => {
+  test('uses the next link if a stopping server did not take the call, and fails with "stopping" if all are', async () => {
     const stops: Behaviour = () =>
       failure({
         code: -32006,
@@ -173,7 +173,7 @@ describe("fallback", () => {
     await expect(again.call("m")).rejects.toMatchObject({ code: -32006, data: { ran: true } });
   });
 
-  test("finds a server that came back while the next one began to stop", async () => {
+  test("finds a server that restarted while the next one began to stop", async () => {
     const refused = failure({
       code: -32006,
       message: "Server is shutting down",
@@ -216,7 +216,7 @@ describe("fallback", () => {
     expect(second.payloads).toEqual([]);
   });
 
-  test("continues where a server is busy, once around", async () => {
+  test("tries each link once if servers are busy", async () => {
     const busy: Behaviour = () =>
       failure({ code: -32005, message: "Server busy", data: { ran: false, reason: "busy" } });
     const [first, second] = [new HandLink(busy), new HandLink(answering("second"))];
@@ -248,7 +248,7 @@ describe("fallback", () => {
     ]);
   });
 
-  test("sends nothing of a batch again but what the first link did not send", async () => {
+  test("sends only those calls of a batch again that the first link did not send", async () => {
     let broken = false;
     const runs: string[] = [];
     const methods = (name: string) => ({

@@ -24,7 +24,7 @@ describe("middleware", () => {
     expect(seen).toEqual(["first out", "second out", "link", "second back", "first back"]);
   });
 
-  test("may hand on a copy of the context, but not leave it out", async () => {
+  test("may pass on a copy of the context, but not omit it", async () => {
     const link = new HandLink(parrot);
     const copies: Middleware = (next) => (request, context) => next(request, { ...context });
     expect(await createClient(link, { use: [copies] }).call("m", ["a"])).toEqual(["m", ["a"]]);
@@ -57,7 +57,7 @@ describe("middleware", () => {
     expect(link.payloads).toEqual([]);
   });
 
-  test("may change what is sent and what came back", async () => {
+  test("may change the request and the reply", async () => {
     const link = new HandLink(parrot);
     const change: Middleware = (next) => async (request, context) => {
       const reply = await next(
@@ -71,7 +71,7 @@ describe("middleware", () => {
     expect(link.written).toMatchObject([{ method: "changed", traceparent: "00-1-2-01" }]);
   });
 
-  test("that throws fails the call with what it threw", async () => {
+  test("that throws fails the call with that error", async () => {
     const thrown = new Error("no token");
     const link = new HandLink(parrot);
     const throwing: Middleware = () => () => {

@@ -101,7 +101,7 @@ describe.each(Object.entries(wires))("over %s", (_, link) => {
     await expect(client.call("math/breaks")).rejects.toMatchObject({ code: -32603 });
   });
 
-  test("a stream can be read when its reply is long there, and twice", async () => {
+  test("a stream can be read long after its reply arrived, and twice", async () => {
     await using client = createClient(link());
     const items = client.api["math"]?.["count"]?.(2) as AsyncIterable<unknown>;
     // Another call over the same wire tells that the reply came.

@@ -116,7 +116,7 @@ describe("retry", () => {
     }
   });
 
-  test("gives up with the last reply when that was the failure", async () => {
+  test("gives up with the last reply if that was the failure", async () => {
     const { clock, client } = setUp([busy, busy], { attempts: 2 });
     const outcome = expect(client.call("read")).rejects.toMatchObject({
       name: "RpcError",
@@ -192,7 +192,7 @@ describe("retry", () => {
     }
   });
 
-  test("takes a name that stands alone for no more than that", async () => {
+  test("matches a name without a star exactly", async () => {
     // As a program without types may write it.
     const alone = { idempotent: "pay/list" as unknown as readonly string[] };
     const { clock, link, client } = setUp([lost()], {}, alone);
@@ -282,7 +282,7 @@ describe("retry", () => {
     expect(link.payloads).toHaveLength(tries);
   });
 
-  test("lets a try be cancelled that is on its way", async () => {
+  test("cancels an attempt that is on its way", async () => {
     const { clock, link, client } = setUp([lost()]);
     const controller = new AbortController();
     const call = client.call("read", [], { signal: controller.signal });

@@ -63,7 +63,7 @@ describe("safe", () => {
     expect(closed.error?.code).toBe("CLOSED");
   });
 
-  test("throws what is neither", async () => {
+  test("throws anything else", async () => {
     const link = new HandLink(() => {
       throw new RangeError("a fault of this end");
     });
@@ -71,7 +71,7 @@ describe("safe", () => {
     await expect(safe(api.generate({ prompt: "hi" }))).rejects.toBeInstanceOf(RangeError);
   });
 
-  test("keeps values that are easily taken for none", async () => {
+  test('returns values such as 0, "" and null', async () => {
     for (const value of [null, false, 0, "", undefined]) {
       const client = createClient(new HandLink(() => success(value)));
       expect(await safe(client.call("any"))).toEqual({ ok: true, value });

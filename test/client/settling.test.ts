@@ -139,7 +139,7 @@ describe("every promise settles", () => {
     expect(connection.pending).toBe(0);
   });
 
-  test("once, whatever comes afterwards", async () => {
+  test("once, whatever arrives afterwards", async () => {
     const { clock, channel, client } = overWire();
     const controller = new AbortController();
     const call = client.call("a", [], { signal: controller.signal });

@@ -35,7 +35,7 @@ async function rest(items: AsyncIterator<unknown>): Promise<unknown[]> {
 }
 
 describe("a stream", () => {
-  test("gives items as they come, also when the reader waits for them", async () => {
+  test("gives items as they arrive, also if the reader waits for them", async () => {
     const { items, push, resolve } = open();
     push("a");
     expect(await items.next()).toEqual({ value: "a", done: false });
@@ -56,7 +56,7 @@ describe("a stream", () => {
     expect(await rest(items)).toEqual([undefined, null, false, 0, ""]);
   });
 
-  test("gives what came before a failure, and then fails", async () => {
+  test("gives the items before a failure, and then fails", async () => {
     for (const fail of [
       (carried: ReturnType<typeof open>) =>
         carried.resolve(failure({ code: 5, message: "broken" })),
@@ -192,7 +192,7 @@ describe("credit", () => {
     await items.return?.();
   });
 
-  test("lets a wire that waits continue when the reader leaves", async () => {
+  test("releases a waiting wire when the reader leaves", async () => {
     const { items, push } = open();
     let waiting: Promise<void> | undefined;
     while (waiting === undefined) waiting = push(1).full;

@@ -33,7 +33,7 @@ function setUp(timeoutMs?: number) {
 }
 
 describe("a time-out", () => {
-  test("sets no timer that outlives the calls, and holds for those that come later", async () => {
+  test("sets no timer that outlives the calls, and also applies to later calls", async () => {
     const clock = new FakeClock(1_000_000);
     const server = createServer({ quick: () => "done", slow: () => new Promise(() => {}) });
     const [, link] = memoryPair(server, undefined);
@@ -77,7 +77,7 @@ describe("a time-out", () => {
     expect(link.calls).toEqual([]);
   });
 
-  test("of the call comes before that of the client, and only it travels", async () => {
+  test("of the call replaces that of the client, and is the only one that is sent", async () => {
     const { clock, link, client } = setUp(5_000);
     const plain = client.call("plain");
     const own = client.call("own", [], { timeoutMs: 100 });
@@ -281,7 +281,7 @@ describe("a call that is made for another", () => {
     expect(link.calls.map(({ request }) => request.timeoutMs)).toEqual([300, 1_000, undefined]);
   });
 
-  test("whose time is over gets none", async () => {
+  test("whose time is over is not sent", async () => {
     const { clock, link, client } = setUp();
     const call = client.call("inner", [], within(1_000_000 - 1));
     expect(link.calls[0]?.request.timeoutMs).toBe(0);
@@ -320,7 +320,7 @@ describe("a call that is made for another", () => {
     expect(link.payloads).toEqual([]);
   });
 
-  test("takes the context of a handler as it is", async () => {
+  test("accepts the context of a handler", async () => {
     const link = new HandLink(() => success("from behind"));
     const behind = createClient(link);
     const server = createServer({

@@ -16,14 +16,14 @@ describe("a reply", () => {
     fails('{"id":1,"result":null}', reply('{"id":1}'));
   });
 
-  test("must come where one is expected, and only there", () => {
+  test("must arrive where one is expected, and only there", () => {
     expectReply(undefined, undefined);
     fails(undefined, reply('{"id":1,"result":1}'));
     fails('{"id":1,"result":1}', undefined);
     fails("", undefined);
   });
 
-  test("is the same text where it must be", () => {
+  test("must be the same string if the transcript says so", () => {
     expectReply('{"id":9007199254740993}', reply('{"id":9007199254740993}', true));
     fails('{"id":9007199254740992}', reply('{"id":9007199254740993}', true));
     fails('{"id": 1}', reply('{"id":1}', true));
@@ -51,7 +51,7 @@ describe("a reply", () => {
     fails('{"id":1,"result":{"data":1}}', reply('{"id":1,"result":{}}'));
   });
 
-  test("may have any value where the transcript has three dots, but must have one", () => {
+  test("may have any value, but must have one, where the transcript has three dots", () => {
     expectReply('{"id":1,"result":[1]}', reply('{"id":1,"result":"..."}'));
     fails('{"id":1}', reply('{"id":1,"result":"..."}'));
   });

@@ -151,7 +151,7 @@ describe("bytes beside the messages of a connection", () => {
     await connection.closed;
   });
 
-  test("are refused before the peer has said that it knows them", () => {
+  test("are refused before the peer has accepted them", () => {
     const { channel } = serve();
     channel.hearBytes(0, 0, 0, 0, 1, 0, 1);
     expect(channel.messages).toMatchObject([{ error: { code: -32700 } }]);
@@ -202,7 +202,7 @@ describe("bytes beside the messages of a connection", () => {
     },
   );
 
-  test("go inside the message if the peer does not know them", async () => {
+  test("are part of the message if the peer does not know them", async () => {
     const channel = new ByteChannel();
     const connection = new Connection(channel, { transport });
     const client = createClient(connection, { values: "rich" });

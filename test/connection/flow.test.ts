@@ -179,7 +179,7 @@ describe("a wire that is full", () => {
     expect(channel.messages).toMatchObject([{ error: { code: -32800 }, id: 1 }]);
   });
 
-  test("is released by the end of the connection", async () => {
+  test("is released when the connection ends", async () => {
     const { channel, connection } = serve({ maxBufferedBytes: 400 });
     channel.bufferedBytes = 100;
     const waiting = connection.ready();
@@ -206,7 +206,7 @@ describe("a wire that is full", () => {
     await last;
   });
 
-  test("is cut when its reader lets more than the limit wait", async () => {
+  test("is closed when more than the limit waits for its reader", async () => {
     const warnings: string[] = [];
     const log: Log = { ...silentLog, warn: (_, message) => warnings.push(message) };
     const { channel, connection } = serve({ maxBufferedBytes: 400 }, log);
@@ -247,7 +247,7 @@ describe("credit", () => {
     expect(channel.sent).toHaveLength(5);
   });
 
-  test("is a number above zero; anything else is none at all", async () => {
+  test("is a number above zero; anything else is ignored", async () => {
     const { channel } = serve();
     channel.hear({ jsonrpc: "2.0", method: "numbers", id: 1 });
     for (const count of [-5, 0, "9", null, {}]) {
@@ -270,7 +270,7 @@ describe("credit", () => {
   });
 });
 
-test("one end may send very much in one turn", async () => {
+test("one peer may send very much in one turn", async () => {
   const heard: number[] = [];
   const service = createServer({
     hear: method({}, (params) => void heard.push((params as number[])[0] ?? -1)),

@@ -14,7 +14,7 @@ function watch(options: { pingMs?: number; deadMs?: number } = {}) {
 }
 
 describe("a heartbeat", () => {
-  test("asks after silence, and gives up when nothing comes", () => {
+  test("pings after silence, and gives up without an answer", () => {
     const { clock, events } = watch();
     clock.advance(29_999);
     expect(events).toEqual([]);
@@ -53,7 +53,7 @@ describe("a heartbeat", () => {
     expect(events[1]).toMatch(/^gave up/);
   });
 
-  test("stops when it is told to", () => {
+  test("can be stopped", () => {
     const { clock, events, heartbeat } = watch();
     heartbeat.stop();
     clock.advance(100_000);
@@ -61,7 +61,7 @@ describe("a heartbeat", () => {
     expect(clock.waiting).toBe(0);
   });
 
-  test("always asks before it gives up", () => {
+  test("always pings before it gives up", () => {
     const { clock, events } = watch({ pingMs: 100, deadMs: 50 });
     clock.advance(1_000);
     expect(events).toEqual(["asked at 100", "gave up at 101"]);

@@ -66,7 +66,7 @@ describe("calls in flight that hold much memory", () => {
     expect(running()).toEqual([1, 2, 4]);
   });
 
-  test("of one connection are refused for what those of all hold together", async () => {
+  test("of one connection are refused for the memory that all connections hold together", async () => {
     const { connect, end, running } = waitingServer({ maxRunningBytes: 2 * each });
     const [first, second] = [connect(new HandChannel()), connect(new HandChannel())];
     first.channel.hear(wait(1));
@@ -116,7 +116,7 @@ describe("calls in flight that hold much memory", () => {
 describe("a connection that is not read because of them", () => {
   const limits = { maxInFlightBytes: 4 * each };
 
-  test("is read when this end calls its peer, whose reply has to come", async () => {
+  test("is read while this side waits for a reply of its peer", async () => {
     const { connect } = waitingServer({ limits });
     const { channel, connection } = connect(new PausingChannel());
     for (let id = 1; id <= 3; id++) channel.hear(wait(id));
@@ -185,7 +185,7 @@ describe("what connections buffer together", () => {
     expect(all.map(({ channel }) => channel.closedFor)).toEqual([undefined, "dead", undefined]);
   });
 
-  test("includes messages that have come in part", () => {
+  test("includes messages that have arrived in part", () => {
     const { connect } = waitingServer({ maxWireBytes: 1_000 });
     const [slow, other] = [connect(new BufferingChannel()), connect(new BufferingChannel())];
     slow.channel.arrivingBytes = 900;

@@ -53,7 +53,7 @@ describe("calls of the peer", () => {
     ]);
   });
 
-  test("know where they come from and can call back", async () => {
+  test("know their origin and can call back", async () => {
     const { channel, connection } = serve({
       who: method({}, async (_, call) => [call.transport.kind, await call.peer.call("name")]),
     });
@@ -108,7 +108,7 @@ describe("calls of the peer", () => {
     expect(channel.messages.at(-1)).toMatchObject({ id: "wrong", error: { code: -32603 } });
   });
 
-  test("share a batch with replies: each finds its own way", async () => {
+  test("may share a batch with replies", async () => {
     const heard: unknown[] = [];
     const { channel, connection } = serve({ echo, hear: (value: unknown) => heard.push(value) });
     const call = connection.call("theirs");

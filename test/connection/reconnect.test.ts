@@ -136,7 +136,7 @@ describe("a healing link", () => {
     expect(gaps).toBe(0);
   });
 
-  test("reconnects although its listener throws, which is said", async () => {
+  test("reconnects although its listener throws, and logs that", async () => {
     const said = vi.spyOn(console, "error").mockImplementation(() => {});
     onTestFinished(() => said.mockRestore());
     const onLost = (): void => {
@@ -306,7 +306,7 @@ describe("a healing link", () => {
     expect(cancels.map(({ params }) => (params as { id: number }).id)).toEqual(ids);
   });
 
-  test("can be told not to reconnect", async () => {
+  test("does not reconnect with reconnect: false", async () => {
     const { channels, client } = setUp(false);
     const call = client.call("read");
     await turn();
@@ -344,7 +344,7 @@ describe("a connection that cannot be made ready", () => {
     expect(channels.map(({ closedFor }) => closedFor)).toEqual(["done", "done", "done"]);
   });
 
-  test("has carried no call, though something else was lost on the way", async () => {
+  test("has carried no call, although another message was lost", async () => {
     const { channels, client } = setUp({
       onConnect: () => {
         throw new WireError("CONNECTION_LOST", "the token did not come");

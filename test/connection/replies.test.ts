@@ -136,7 +136,7 @@ describe("replies", () => {
     }
   });
 
-  test("of version 1.0 have both members, and null stands for the one that does not apply", async () => {
+  test("of version 1.0 have both members, one of which is null", async () => {
     const { channel, connection } = open();
     const fine = connection.call("a");
     const refused = connection.call("b");

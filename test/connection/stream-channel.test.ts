@@ -103,7 +103,7 @@ describe("messages that leave in one turn", () => {
 describe("a stream that does not drain", () => {
   const filler = "x".repeat(100);
 
-  test("stops the reading, and messages that came with the last chunk wait", async () => {
+  test("stops reading, and messages that arrived with the last chunk wait", async () => {
     const answered: number[] = [];
     const big = (id: number) => {
       answered.push(id);
@@ -145,7 +145,7 @@ describe("a stream that does not drain", () => {
     expect(stream.paused).toBe(false);
   });
 
-  test("and is cut off gets nothing more of it", async () => {
+  test("that is cut off gets nothing more", async () => {
     const { stream, connection } = serve({ later: async () => filler }, { holdAboveBytes: 300 });
     stream.clogged = true;
     stream.receive(...[1, 2, 3, 4, 5, 6].map((id) => call(id, "later")));
@@ -170,7 +170,7 @@ describe("a stream that does not drain", () => {
   });
 });
 
-test("a message that is too long is passed over, or ends the stream where it is told to", async () => {
+test("a message that is too long is skipped, or ends the stream if that option is set", async () => {
   const patient = serve({ echo: (value: unknown) => value });
   patient.stream.receive("x".repeat(2000), call(1));
   await turn();
@@ -186,7 +186,7 @@ test("a message that is too long is passed over, or ends the stream where it is 
   });
 });
 
-test("a last line without its end is answered before the end", async () => {
+test("a last line without a line feed is answered before the end", async () => {
   const { stream, connection } = serve({ echo: (value: unknown) => value });
   stream.listener.data(Buffer.from(call(1)));
   stream.listener.end();

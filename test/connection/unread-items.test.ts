@@ -42,7 +42,7 @@ test("some items without credit do no harm", async () => {
   expect(await read(await careless(70))).toHaveLength(70);
 });
 
-test("items that come with credit may be long, however slow their reader is", async () => {
+test("items within the credit may be long, however slow their reader is", async () => {
   const server = createServer(
     {
       m: stream({}, function* () {

@@ -157,7 +157,7 @@ describe("uploads on a connection", () => {
     expect(connection.isOpen).toBe(true);
   });
 
-  test("with more items than there was credit for end with an error that says so", async () => {
+  test("with more items than credit end with an error that says so", async () => {
     const { channel, notify, call } = serve();
     call("held", 1);
     await turn();
@@ -201,7 +201,7 @@ describe("uploads on a connection", () => {
     });
   });
 
-  test("count as streams, of which there is a limit", async () => {
+  test("count towards the limit of streams", async () => {
     const { channel, call } = serve({ maxStreams: 2 });
     for (const id of [1, 2, 3]) call("sum", id);
     await turn();

@@ -96,7 +96,7 @@ describe("ticks", () => {
     vi.useRealTimers();
   });
 
-  test("come every second until they are stopped", async () => {
+  test("arrive every second until they are stopped", async () => {
     const { api, heard } = join();
     expect(await api.ticks.start()).toBe("ticking every 1000 ms");
     vi.advanceTimersByTime(3000);
@@ -113,7 +113,7 @@ describe("ticks", () => {
     expect(await api.ticks.stop()).toBe("was not ticking");
   });
 
-  test("started twice, they come once", async () => {
+  test("started twice, they arrive once", async () => {
     const { api, heard } = join();
     await api.ticks.start();
     await api.ticks.start({ intervalMs: 500 });
@@ -131,7 +131,7 @@ describe("ticks", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  test("are refused where nothing can be pushed", () => {
+  test("are refused on wires that cannot push", () => {
     const reply = demo.receive(`{"jsonrpc":"2.0","method":"ticks/start","id":1}`);
     expect(JSON.parse(String(reply))).toMatchObject({ error: { code: 1001 } });
   });
@@ -163,7 +163,7 @@ describe("chat", () => {
     await ada.api.chat.leave();
   });
 
-  test("a name is taken while its owner is there", async () => {
+  test("a name is taken while its owner is connected", async () => {
     const first = join();
     const second = join();
     await first.api.chat.join({ name: "Alan" });
@@ -178,7 +178,7 @@ describe("chat", () => {
     await second.api.chat.leave();
   });
 
-  test("nobody speaks who has not joined", async () => {
+  test("a client that has not joined cannot send", async () => {
     const { api } = join();
     await expect(api.chat.say({ text: "hello" })).rejects.toMatchObject({ code: -32011 });
     await expect(api.chat.leave()).rejects.toMatchObject({ code: -32011 });

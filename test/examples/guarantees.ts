@@ -42,7 +42,7 @@ export const guarantees: Readonly<Record<string, readonly Guarantee[]>> = {
       says: "A reader that never sends credit",
       test: [
         "regressions/readers-that-give-no-credit.test.ts",
-        "a reader that never speaks of credit gets items of any length",
+        "a reader that never sends credit gets items of any length",
       ],
     },
   ],
@@ -89,7 +89,7 @@ export const guarantees: Readonly<Record<string, readonly Guarantee[]>> = {
     },
     {
       says: "Every link except that of memory takes a `tap`",
-      test: ["protocol/tap.test.ts", "sees what is sent and received, in order"],
+      test: ["protocol/tap.test.ts", "sees messages in both directions, in order"],
     },
   ],
   "nats-durable.md": [

@@ -62,7 +62,7 @@ async function program(index: number): Promise<string> {
   return stdout;
 }
 
-test("each program compiles by itself, without anything that another one has", async () => {
+test("each program compiles by itself, without declarations of another one", async () => {
   const codes = blocks("ts");
   expect(codes).toHaveLength(2);
   for (const [i, code] of codes.entries()) {

@@ -150,7 +150,7 @@ describe("headers that end the stream", () => {
     expect(recording.faults[0]?.message).toBe("A header is not valid UTF-8.");
   });
 
-  test("a header whose first byte came alone", () => {
+  test("a header whose first byte arrived alone", () => {
     expect(read(contentLengthFraming, [bytesOf("X"), bytesOf(next)])).toEqual(["fatal malformed"]);
   });
 
@@ -197,12 +197,12 @@ describe("frames that are passed over", () => {
     expect(readAnyhow(`${header}641\r\n\r\n1`, 10)).toEqual(["fatal oversize"]);
   });
 
-  test("the charset of one message says nothing about the next", () => {
+  test("the charset of one message does not apply to the next", () => {
     const text = "Content-Type: a/b; charset=x\nContent-Length: 1\n\n6content-length: 1\n\n7";
     expect(readAnyhow(text)).toEqual(["malformed", "text 7"]);
   });
 
-  test("a stream that ends in a body that is passed over is reported once", () => {
+  test("a stream that ends in a skipped body is reported once", () => {
     expect(readAnyhow("Content-Length: 30\r\n\r\n12345", 10)).toEqual(["oversize"]);
   });
 });

@@ -56,7 +56,7 @@ export function testFraming(contract: FramingContract): void {
       }
     });
 
-    test("several messages have the frames that each has alone", () => {
+    test("several messages have the same frames as each alone", () => {
       const odd = ["1\n2", "3\r4", '"\u2028"', '"é"', "\ud800", "", "x".repeat(20_000)];
       for (const list of [messages, odd, [...messages, ...odd], ["1", "2"], ["1"]]) {
         expect(bytesOf(framing.encodeAll(list))).toEqual(encodeAll(list));
@@ -160,7 +160,7 @@ export function testFraming(contract: FramingContract): void {
       }
     });
 
-    test("an end that comes twice is reported once", () => {
+    test("an end that arrives twice is reported once", () => {
       const bytes = encodeAll(['{"a":1}']);
       for (let length = 1; length < bytes.length - endMark; length++) {
         const recording = new Recording();
@@ -178,7 +178,7 @@ export function testFraming(contract: FramingContract): void {
       expect(read(framing, [encodeAll(["{}"])])).toEqual(["text {}"]);
     });
 
-    test.each(notUtf8)("%s makes its own frame faulty and no other", (_, bad) => {
+    test.each(notUtf8)("%s makes only its own frame faulty", (_, bad) => {
       const body = join('"', new Uint8Array(bad), '"');
       const bytes = join(encodeAll(["1", "2"]), frame(body), encodeAll(["3"]), frame(body));
       const expected = ["text 1", "text 2", "encoding", "text 3", "encoding"];
@@ -215,7 +215,7 @@ export function testFraming(contract: FramingContract): void {
       }
     });
 
-    test("a fault says what is wrong in one sentence and repeats nothing of the message", () => {
+    test("a fault is one sentence without content of the message", () => {
       const recording = new Recording();
       const decoder = framing.decoder({ maxMessageBytes: 16 });
       decoder.push(join(frame(bytesOf("\xff secret")), frame(new Uint8Array([0xff]))), recording);
@@ -265,7 +265,7 @@ export function testFraming(contract: FramingContract): void {
       expect(decoders).toHaveLength(30);
     });
 
-    test("10 MB in chunks of 1 KB are read in work that grows with the bytes alone", () => {
+    test("10 MB in chunks of 1 KB are read with linear work", () => {
       const long = `"${"é".repeat(5_000_000)}"`;
       const bytes = encodeAll([long, "1"]);
       const chunks = [...inPieces(bytes, 1_024)];
@@ -280,7 +280,7 @@ export function testFraming(contract: FramingContract): void {
       expect(work.searched).toBeLessThan(2.1 * bytes.length);
     });
 
-    test("a message that comes byte by byte is read in work that grows with the bytes alone", () => {
+    test("a message that arrives byte by byte is read with linear work", () => {
       const bytes = encodeAll([`"${"x".repeat(100_000)}"`]);
       const chunks = [...inPieces(bytes, 1)];
       const work = measureWork(() => {
@@ -319,7 +319,7 @@ export function testFraming(contract: FramingContract): void {
       expect(work.copied).toBe(0);
     });
 
-    test("any messages cut anywhere come back the same", () => {
+    test("any messages, cut anywhere, are read unchanged", () => {
       const message = fc.oneof(
         fc.json({ stringUnit: "binary" }),
         fc.string({ unit: "binary", maxLength: 50 }).map((text) => JSON.stringify(text)),

@@ -29,7 +29,7 @@ test("blank lines are ignored", () => {
   expect(readAnyhow("\n\r\n1\n\n \t\r\n\r\n2\n  \n")).toEqual(texts(["1", "2"]));
 });
 
-test("a line with nothing but a byte order mark is not blank", () => {
+test("a line with only a byte order mark is not blank", () => {
   expect(readAnyhow("\ufeff\n")).toEqual(texts(["\ufeff"]));
 });
 
@@ -68,7 +68,7 @@ test("a chunk longer than the limit may hold many messages", () => {
   expect(readAnyhow(`${list.join("\n")}\n`, 16)).toEqual(texts(list));
 });
 
-test("the lines before it do not count for one that is not complete", () => {
+test("the length of an incomplete line does not include the lines before it", () => {
   const chunks = [bytesOf("1\n2\n34"), bytesOf("56\n"), bytesOf("7\n89")];
   expect(read(newlineFraming, [...chunks, bytesOf("012\n")], 4)).toEqual([
     ...texts(["1", "2", "3456", "7"]),
@@ -83,7 +83,7 @@ test("a message that was laid out over several lines leaves as one", () => {
   expect(JSON.parse(String(line))).toEqual({ a: "1\n2\r3", b: [1, 2] });
 });
 
-test("what a line break kept apart stays apart", () => {
+test("messages that a line break separates stay separate", () => {
   expect(newlineFraming.encode("1\n2\r3")).toBe("1 2 3\n");
 });
 

@@ -10,12 +10,12 @@ describe.each(Object.entries(targets))("%s", (name, target) => {
   const folder = new URL(`${name}/`, corpus);
   const files = existsSync(folder) ? readdirSync(folder) : [];
 
-  test.each(files)("stands %s, which once failed", async (file) => {
+  test.each(files)("passes with %s, which once failed", async (file) => {
     const { input } = JSON.parse(readFileSync(new URL(file, folder), "utf8"));
     expect(target.reaches).toContain(await target.check(input));
   });
 
-  test("stands random inputs, and they reach what they should", async () => {
+  test("passes with random inputs, which reach what they should", async () => {
     const inputs = isFull ? target.briefly * 8 : target.briefly;
     const { reached, found } = await run(target, { seed: 1, inputs });
     if (found !== undefined)

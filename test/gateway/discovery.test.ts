@@ -63,7 +63,7 @@ test("one document describes everything behind it, by the names it has here", as
   expect(gateway.isStream("maps/move")).toBe(false);
 });
 
-test("a caller that may not call a method sees neither it nor the types that only it has", async () => {
+test("a caller that may not call a method does not see it, nor the types that only it uses", async () => {
   const hidden: Middleware = Object.assign((next: Parameters<Middleware>[0]) => next, {
     visible: (name: string, _: Context) => !name.startsWith("cities/"),
   });
@@ -82,7 +82,7 @@ test("a caller that may not call a method sees neither it nor the types that onl
   expect(JSON.stringify(document)).not.toContain("city");
 });
 
-test("upstreams may share a prefix as long as they say who has what", async () => {
+test("upstreams may share a prefix if each describes its methods", async () => {
   const both = await upstreams();
   const routes = [
     { method: "*", to: "maps" },
@@ -146,7 +146,7 @@ describe("an upstream that shares a prefix with another and is away when the gat
     return { client, names, there };
   }
 
-  test("is described and called as soon as it is there", async () => {
+  test("is described and called as soon as it is available", async () => {
     const late = await Behind.start({ find: method({ idempotent: true }, () => "found") });
     const { client, names } = await halfThere(late);
     expect(await names()).toEqual(["move"]);
@@ -159,7 +159,7 @@ describe("an upstream that shares a prefix with another and is away when the gat
     expect(await client.call("move")).toBe("moved");
   });
 
-  test("and then offers what another has, stays without that, and the log says so", async () => {
+  test("and then offers a method of another gets no calls of it, and the log says so", async () => {
     const late = await Behind.start({ move: () => "elsewhere", find: () => "found" });
     const said: unknown[] = [];
     const warn = (fields: object, message: string) => {

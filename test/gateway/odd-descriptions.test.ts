@@ -68,7 +68,7 @@ describe.each([
     expect(await client.call("known")).toBe("called");
   });
 
-  test("does no harm when it comes later", async () => {
+  test("does no harm if it arrives later", async () => {
     const odd = await Behind.start(methods, describedAs(description));
     await odd.stop();
     const { client, told } = await besideAnother(odd);
@@ -90,7 +90,7 @@ test("a type without a description is any, even if JavaScript has that name", as
   });
 });
 
-test("targets that are asked to describe themselves and keep silent hold up the start once, not one after the other", async () => {
+test("targets that do not answer rpc.discover delay the start together, not one after the other", async () => {
   let asked = 0;
   const silent = await Behind.start(
     {},

@@ -91,7 +91,7 @@ test("programs get at most 32 unless a config says otherwise", () => {
   expect(most({ url: "tcp://127.0.0.1:1" })).toBeUndefined();
 });
 
-test("a limit that is none is refused", async () => {
+test("an invalid limit is refused", async () => {
   const one = { maxConnections: 0, targets: { one: (): never => undefined as never } };
   await expect(start({ upstreams: { one }, routes: [{ method: "*", to: "one" }] })).rejects.toThrow(
     "maxConnections must be a number above 0, not 0",

@@ -111,7 +111,7 @@ test("no rename leads to names of the system, and a description does not bring t
   expect(methods.map(({ name }) => name)).toEqual(["tools/who", "tools/x/$/who"]);
 });
 
-test("what gives up a call of MCP by its id, which is another's behind the gateway, stays here", async () => {
+test("a cancellation of MCP is not forwarded, because its id may be that of another call behind the gateway", async () => {
   const heard: unknown[] = [];
   const behind = await Behind.start({
     "notifications/cancelled": (requestId: unknown) => void heard.push(requestId),

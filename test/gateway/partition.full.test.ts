@@ -117,7 +117,7 @@ describeWith(["nats-server", "network namespaces"], "a network that parts", () =
     });
   });
 
-  test("a call that may run twice waits, and is answered once it is whole", async () => {
+  test("an idempotent call waits, and is answered once the network is repaired", async () => {
     const { client, connection } = await setUp({
       nats: pinging,
       route: { idempotent: true },

@@ -83,7 +83,7 @@ test("a new config takes effect at once, and calls in progress finish where they
   expect(made).toBe(1);
 });
 
-test("a call that was about to try another target when a new config came finishes there", async () => {
+test("a call that is about to try another target when the config changes finishes there", async () => {
   const tried = deferred();
   const away = deferred();
   const begun = [deferred(), deferred()];
@@ -122,7 +122,7 @@ test("a call that was about to try another target when a new config came finishe
   expect((await Promise.all(calls)).sort()).toEqual([0, 1]);
 });
 
-test("of two configs that come at once the last one holds, and the first leaves nothing open", async () => {
+test("of two configs at the same time the last one is used, and the first leaves nothing open", async () => {
   const [one, two] = await Promise.all(
     ["one", "two"].map((who) => Behind.start({ who: () => who })),
   );
@@ -243,7 +243,7 @@ test("a new config replaces the title", async () => {
   expect(await info()).toEqual(discover);
 });
 
-test("an upstream that comes while another is asked what it offers is described too", async () => {
+test("an upstream that becomes available while another is asked for its document is described too", async () => {
   const clock = new FakeClock();
   const told: string[] = [];
   const answered = deferred();

@@ -111,7 +111,7 @@ describe("routes", () => {
     }
   });
 
-  test("of a config that is refused nothing stays open", async () => {
+  test("of a refused config leave nothing open", async () => {
     const behind = await Behind.start(named("one"));
     const link = behind.link();
     const close = vi.spyOn(link, "close");
@@ -230,7 +230,7 @@ test("a 1.0 upstream does not get params by name, and the caller gets an error t
   expect(heard).toEqual([[1, 2]]);
 });
 
-test("callers that cannot be called back share a connection, also where others have their own", async () => {
+test("callers that cannot be called back share a connection, even if others have their own", async () => {
   const heard: unknown[] = [];
   const behind = await Behind.start({
     who: () => new Promise((resolve) => setImmediate(resolve, "here")),
@@ -255,7 +255,7 @@ test("callers that cannot be called back share a connection, also where others h
   expect(opened).toBe(1);
 });
 
-test("what is behind a gateway does not take it for a local caller", async () => {
+test("servers behind a gateway do not treat it as a local caller", async () => {
   const server = createServer({
     wipe: method({ access: { local: true } }, () => "wiped"),
   });

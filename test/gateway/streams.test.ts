@@ -113,7 +113,7 @@ describeWith(["nats-server"], "a caller on NATS", () => {
   });
 });
 
-test("a producer that does not heed credit is stopped before its long items fill memory", async () => {
+test("a producer that ignores credit is stopped before its long items fill memory", async () => {
   const long = "x".repeat(100_000);
   const stopped = deferred<number>();
   const behind = await Behind.start({
@@ -185,7 +185,7 @@ test("a stream that tries a target which failed makes way for others with its fi
   expect(gateway.readiness().ok).toBe(true);
 });
 
-test("one that has no item for long does not keep others away for so long", async () => {
+test("a stream without items for long does not block others", async () => {
   const begun = deferred<void>();
   const quiet = stream({}, async function* (_, { signal }) {
     begun.resolve();

@@ -91,7 +91,7 @@ describe("balance", () => {
 });
 
 describe("failures", () => {
-  test("where a reply is too large, it is not said that the call did not run", async () => {
+  test("the error for a reply that is too large does not say that the call did not run", async () => {
     const runs: number[] = [];
     const behind = await Behind.start({ long: () => "x".repeat(runs.push(1) * 5_000) });
     const limits = { maxMessageBytes: 100, maxReplyLength: 100 };
@@ -451,7 +451,7 @@ describe("failures", () => {
     expect([one.calls, two.calls].sort()).toEqual([1, 2]);
   });
 
-  test("what is too much for one target does not go to another that is left alone", async () => {
+  test("a call that one target refuses as busy does not go to a target with an open circuit", async () => {
     const away = await Behind.start({ who: () => "here" });
     const busy = { code: -32005, message: "Server busy", data: { ran: false, reason: "busy" } };
     const full = refusing(busy);
@@ -468,7 +468,7 @@ describe("failures", () => {
     for (let i = 0; i < 4; i++) await expect(client.call("who")).rejects.toMatchObject(busy);
   });
 
-  test("a call that a stopping server has ended is not taken for one that did not run", async () => {
+  test("a call that a stopping server ended is not reported as one that did not run", async () => {
     const counts = { first: 0, second: 0 };
     const hang = (name: keyof typeof counts) => ({
       hang: () => {
@@ -546,7 +546,7 @@ describe("the retry rule behind a gateway", () => {
     expect(carried).toHaveLength(1);
   });
 
-  test("a call that one target may have run is not said to have not run", async () => {
+  test("a call that one target may have run is not reported as one that did not run", async () => {
     const lost: Behaviour = () => {
       throw new WireError("CONNECTION_LOST", "cut");
     };
@@ -569,7 +569,7 @@ async function foreign(answer: RequestListener): Promise<string> {
   return `http://127.0.0.1:${(http.address() as AddressInfo).port}/there`;
 }
 
-test("a target that has answered since is not left alone for calls that it had lost before", async () => {
+test("the circuit of a target that has answered since does not open for calls lost before", async () => {
   const held: Socket[] = [];
   const url = await foreign(async (request, response) => {
     const { id, method } = JSON.parse(await text(request));
@@ -586,7 +586,7 @@ test("a target that has answered since is not left alone for calls that it had l
   expect(await client.call("who")).toBe("who");
 });
 
-test("a target that speaks 1.0 is asked in 1.0 whether it is there, and what it has", async () => {
+test("a target of version 1.0 is probed in 1.0, and asked for its document in 1.0", async () => {
   const methods = [{ name: "who", params: [] }];
   const document = { openrpc: "1.3.2", info: { title: "Old", version: "1" }, methods };
   const asked: unknown[] = [];
@@ -606,7 +606,7 @@ test("a target that speaks 1.0 is asked in 1.0 whether it is there, and what it 
   ]);
 });
 
-test("a target that speaks 1.0 is there, in whatever form it says that it lacks a method", async () => {
+test("a target of version 1.0 is available in whatever form it says that it lacks a method", async () => {
   const old = createNetServer((socket) => {
     createInterface(socket).on("line", (line) => {
       const { id } = JSON.parse(line);

@@ -63,7 +63,7 @@ describe.each(wires)("an upstream on %s", (_, serve) => {
   });
 });
 
-test("a link that fails in a way of its own is a failure behind the gateway, and the log says which", async () => {
+test('an unexpected error of a link is "Upstream failed", and the log has the error', async () => {
   const odd = new RangeError("a fault of this link");
   const links: Record<string, () => Link> = {
     rejects: () => ({

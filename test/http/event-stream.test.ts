@@ -19,7 +19,7 @@ const whole = (text: string) => [Buffer.from(text)];
 const datas = (text: string) => decode(whole(text)).map(({ data }) => data);
 
 describe("events", () => {
-  test("what is written is read", () => {
+  test("written events are read", () => {
     const text = eventText('{"a":1}') + keepAliveText + eventText('"é😀"', "s.1") + eventText("3");
     expect(decode(whole(text))).toEqual([
       { data: '{"a":1}', id: "" },
@@ -101,7 +101,7 @@ describe("limits", () => {
     }
   });
 
-  test("what is not kept does not count", () => {
+  test("skipped bytes do not count", () => {
     const text = `${": comment\nid: 12345\nevent: x\n".repeat(10)}data: a\n\n`.repeat(5);
     expect(decode(whole(text), new EventStreamDecoder(20))).toHaveLength(5);
   });

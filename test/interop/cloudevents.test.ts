@@ -74,7 +74,7 @@ describeWith(["npm peers"], "CloudEvents", () => {
     expect(taken).toEqual([{ order: 8, id: "e1", source: "/shop" }]);
   });
 
-  test("several events come in one request", async () => {
+  test("several events arrive in one request", async () => {
     const { post, taken } = await serving();
     const batch = [1, 2].map((order) => event("orders/created", { order }).toJSON());
     const headers = { "content-type": "application/cloudevents-batch+json" };
@@ -154,7 +154,7 @@ describeWith(["npm peers"], "CloudEvents", () => {
     expect(taken).toEqual([]);
   });
 
-  test("what can never be taken is dropped, and what failed comes again", async () => {
+  test("events that can never be handled are dropped, and failed ones are delivered again", async () => {
     const { post } = await serving();
     const outcome = async (type: string, data: unknown) => {
       const { headers, body } = HTTP.structured(event(type, data));
@@ -191,7 +191,7 @@ describeWith(["npm peers"], "CloudEvents", () => {
 });
 
 describeWith(["npm peers"], "Dapr", () => {
-  test("is told which topics go where", async () => {
+  test("gets the subscriptions and their routes", async () => {
     const { origin } = await serving(true);
     const response = await fetch(`${origin}/dapr/subscribe`);
     expect(await response.json()).toEqual([

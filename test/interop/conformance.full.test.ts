@@ -89,7 +89,7 @@ describeWith(["npm peers"], "the conformance kit", () => {
     180_000,
   );
 
-  test("knows faults of each of them", () => {
+  test("finds the known faults of each of them", () => {
     expect(Object.keys(known).sort()).toEqual(peers.map(({ name }) => name).sort());
   });
 });

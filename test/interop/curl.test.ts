@@ -54,7 +54,7 @@ describeWith(["curl"], "curl", () => {
     ]);
   });
 
-  test("gets a batch answered, with an error for the entry that is none", async () => {
+  test("gets a batch answered, with an error for the invalid entry", async () => {
     const [status, replies] = await post(
       '[{"jsonrpc":"2.0","method":"echo","params":["hi"],"id":1},7]',
     );
@@ -77,7 +77,7 @@ describeWith(["curl"], "curl", () => {
     expect(await post(body, "--http1.0")).toEqual([200, reply]);
   });
 
-  test("is told before it sends it that a body is too large", async () => {
+  test("is refused before it sends a body that is too large", async () => {
     // By itself it waits a second for the answer, and then sends all the same.
     const patient = ["--expect100-timeout", "50"];
     const [status, reply] = await post(
@@ -115,7 +115,7 @@ describeWith(["curl"], "curl", () => {
     });
   });
 
-  test("is told what to send instead of GET and forms", async () => {
+  test("gets an error that says what to send instead of GET and forms", async () => {
     const [get] = await curl("/rpc", []);
     const [form] = await curl("/rpc", [], "a=2&b=3");
     expect([get, form]).toEqual([405, 415]);

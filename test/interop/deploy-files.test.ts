@@ -40,7 +40,7 @@ describeWith(["npm peers"], "the files of examples/deploy", () => {
     expect(lintDockerfile(textOf("Dockerfile"))).toEqual([]);
   });
 
-  test("are services whose files are there, and whose names the server accepts", () => {
+  test("are services whose files exist, and whose names the server accepts", () => {
     const { services } = parse(textOf("compose.yaml"));
     const mounted: string[] = services.prometheus.volumes;
     for (const each of mounted) expect(textOf(each.split(":")[0] ?? "")).not.toBe("");

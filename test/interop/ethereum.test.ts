@@ -61,7 +61,7 @@ describeWith(["npm peers"], "viem", () => {
     expect(bodies.map((body) => (body as unknown[]).length)).toEqual([2, 1]);
   });
 
-  test("tells an unknown method and wrong params from each other", async () => {
+  test("distinguishes an unknown method from invalid params", async () => {
     const client = viem.createPublicClient({ transport: viem.http(http.url) });
     await expect(client.getGasPrice()).rejects.toThrow(viem.MethodNotFoundRpcError);
     const wrong = client.request({ method: "eth_getBalance", params: ["0x1", "latest"] });
@@ -137,7 +137,7 @@ describeWith(["npm peers"], "ethers", () => {
 });
 
 describe("the example", () => {
-  test("forgets the subscriptions of a client that is gone", async () => {
+  test("drops the subscriptions of a client that disconnected", async () => {
     const socket = new WebSocket(http.url.replace("http", "ws"));
     await new Promise((resolve) => socket.once("open", resolve));
     const listened = vi.spyOn(chain, "listen");

@@ -47,7 +47,7 @@ describeWith(["golang-go"], "net/rpc/jsonrpc of Go", () => {
     ]);
   });
 
-  test("answers a client that speaks 1.0", async () => {
+  test("answers a client of version 1.0", async () => {
     const child = spawn(program, { stdio: ["ignore", "pipe", "inherit"] });
     onTestFinished(() => void child.kill());
     const [line] = await once(createInterface(child.stdout), "line");

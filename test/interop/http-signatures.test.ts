@@ -239,7 +239,7 @@ describeWith(["npm peers"], "canonicalize", () => {
     expect(canonicalJson(names)).toBe(canonicalize(names));
   });
 
-  test("refuses what has no form", () => {
+  test("refuses malformed signatures", () => {
     for (const value of ["\ud800", { "\udc00": 1 }, Number.NaN, 1n, undefined, () => 1]) {
       expect(() => canonicalJson(value)).toThrow(TypeError);
     }

@@ -86,7 +86,7 @@ describeWith(["npm peers"], "jayson 5", () => {
       expect(replies.map(({ result }) => result).sort()).toEqual([3, 7]);
     });
 
-    test.each(wires)("speaks version 1 over %s", async (wire) => {
+    test.each(wires)("uses version 1 over %s", async (wire) => {
       const client = clientOver(wire, { version: 1 });
       const reply = await request(client, "add", [2, 3]);
       expect(reply).toMatchObject({ result: 5, error: null });

@@ -41,7 +41,7 @@ function shapeOf(value: unknown): unknown {
 }
 
 describeWith(["npm peers", "nats-server"], "the service protocol of NATS", () => {
-  test("its own client finds workers as it finds its own services, and reads the same of them", async () => {
+  test("its own client finds workers like other services, and reads the same data", async () => {
     const engine = await Engine.start();
     // Both fail once, since an endpoint that never failed may leave out its last error.
     const echo = (text: string): string => {

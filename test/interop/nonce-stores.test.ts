@@ -126,7 +126,7 @@ describeWith(["redis-server", "npm peers"], "nonces in Redis", () => {
     expect(all.filter((verdict) => verdict === "new")).toHaveLength(1);
   });
 
-  test("it is kept for as long as it can be sent, and not forever", async () => {
+  test("it is kept for as long as its message is valid, and not forever", async () => {
     const before = performance.now();
     await redisNonces(redis, { prefix: "ttl:" }).take(nonce("n", "a", 60_000));
     const [key = ""] = await redis.keys("ttl:*");
@@ -154,7 +154,7 @@ describeWith(["redis-server", "npm peers"], "nonces in Redis", () => {
     expect(await redisNonces(twice).take(nonce("lost"))).toBe("seen");
   });
 
-  test("two servers take a request once", () => sharedByTwo(async () => redisNonces(redis)));
+  test("of two servers one accepts a request", () => sharedByTwo(async () => redisNonces(redis)));
 
   test("when Redis is full it refuses", async () => {
     await redis.configSet({ maxmemory: "1", "maxmemory-policy": "noeviction" });
@@ -165,7 +165,7 @@ describeWith(["redis-server", "npm peers"], "nonces in Redis", () => {
     }
   });
 
-  test("a connection that is gone is an error, and not an answer", async () => {
+  test("a lost connection is an error, and not an answer", async () => {
     const gone = redis.duplicate();
     await gone.connect();
     gone.destroy();
@@ -209,7 +209,7 @@ describeWith(["nats-server"], "nonces in NATS", () => {
     expect(all.filter((verdict) => verdict === "new")).toHaveLength(1);
   });
 
-  test("a bucket that forgets too early is refused, and one that keeps all is not", async () => {
+  test("a bucket with a short ttl is refused, and one without a ttl is not", async () => {
     const short = natsNonces(await bucket("short", { ttl: 30_000 }));
     await expect(short.take(nonce("n"))).rejects.toThrow(RangeError);
     const forever = natsNonces(await bucket("forever", { ttl: 0 }));
@@ -222,7 +222,7 @@ describeWith(["nats-server"], "nonces in NATS", () => {
     expect(new Set(all)).toEqual(new Set(["new"]));
   });
 
-  test("two servers take a request once", () =>
+  test("of two servers one accepts a request", () =>
     sharedByTwo(async () => natsNonces(await bucket())));
 
   // Whether NATS itself refuses an entry too many, or forgets the oldest for it, depends on these lengths.

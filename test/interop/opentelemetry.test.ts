@@ -520,7 +520,7 @@ describeWith(["npm peers", "nats-server"], "OpenTelemetry", () => {
       );
     });
 
-    test("without an SDK calls pass as they are", async () => {
+    test("without an SDK calls pass unchanged", async () => {
       propagation.disable();
       trace.disable();
       const server = createServer(methods, { use: [tracing()] });

@@ -5,7 +5,7 @@ import { requestText } from "../server/asking.ts";
 import { describeWith } from "../services.ts";
 
 describeWith(["npm peers"], "pino", () => {
-  test("takes entries as it is, one line of JSON for each call of a batch", async () => {
+  test("can be used directly, and writes one line of JSON for each call of a batch", async () => {
     const { pino } = await import("pino");
     const lines: string[] = [];
     const log = pino({ base: { service: "shop" } }, { write: (line: string) => lines.push(line) });

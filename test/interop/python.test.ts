@@ -102,7 +102,7 @@ describeWith(["jsonrpclib-pelix"], "jsonrpclib-pelix", () => {
 
   afterAll(() => server.close());
 
-  test("as a client that speaks 2.0", async () => {
+  test("as a client of version 2.0", async () => {
     // It takes any other status for a failure, that of an answer without a reply too.
     const { url } = await serveHttp(server, { port: 0, noReplyStatus: 200 });
     const args = [fixture("pelix_client.py"), url, "2.0"];
@@ -116,7 +116,7 @@ describeWith(["jsonrpclib-pelix"], "jsonrpclib-pelix", () => {
     ]);
   });
 
-  test("as a client that speaks 1.0", async () => {
+  test("as a client of version 1.0", async () => {
     const { url } = await serveHttp(server, { port: 0, noReplyStatus: 200 });
     const args = [fixture("pelix_client.py"), url, "1.0"];
     expect(await printed(pathOf("jsonrpclib-pelix"), args)).toEqual([

@@ -47,7 +47,7 @@ describeWith(["redis-server", "npm peers"], "rate limits in Redis", () => {
     return client;
   }
 
-  test("two processes' worth of callers take each token once", async () => {
+  test("the callers of two processes take each token once", async () => {
     const stores = [redisLimits(await connected()), redisLimits(await connected())];
     const bucket = { capacity: 25, perSecond: 0.001 };
     const taken = await Promise.all(
@@ -72,7 +72,7 @@ describeWith(["redis-server", "npm peers"], "rate limits in Redis", () => {
     expect(ttl + passed).toBeGreaterThan(30_000);
   });
 
-  test("a server limits by it, and continues by itself when Redis is gone", async () => {
+  test("a server uses it, and limits on its own when Redis is down", async () => {
     const client = await connected();
     const store = redisLimits(client, { prefix: "served:" });
     // By the machine's clock a Redis that is busy for a second would count as one that hangs.

@@ -141,7 +141,7 @@ describeWith(["npm peers"], "vscode-languageserver-protocol 3.18", () => {
       ]);
     });
 
-    test("is told what is wrong with its params", async () => {
+    test("gets an error that names the fault in its params", async () => {
       const wrong = client.sendRequest("textDocument/hover", {
         textDocument,
         position: { line: -1 },

@@ -73,7 +73,7 @@ describe("a client", () => {
     });
   });
 
-  test("answers what the server asks", async () => {
+  test("answers requests of the server", async () => {
     const client = await connect(
       {
         "textDocument/hover": async (_, { client }) => {
@@ -145,7 +145,7 @@ describe("a client", () => {
     ]);
   });
 
-  test("reads partial results and progress as they come", async () => {
+  test("reads partial results and progress as they arrive", async () => {
     const client = await connect({
       "textDocument/references": async (_, call) => {
         call.progress({ kind: "begin", title: "Searching" });

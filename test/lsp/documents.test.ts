@@ -38,7 +38,7 @@ describe("positions", () => {
     expect(documentOf(text).offsetAt(position)).toBe(offset);
   });
 
-  test("an offset that is not within a line break comes back from its position", () => {
+  test("an offset outside of line breaks equals the offset of its position", () => {
     fc.assert(
       fc.property(texts, fc.nat(40), (text, offset) => {
         const document = documentOf(text);

@@ -58,7 +58,7 @@ describeWith(["neovim"], "neovim with the language server of the example", () =>
     expect(seen.completion).toEqual(["apples = 3", "price = 6"]);
   });
 
-  test("keeps the server in step with an edit behind a surrogate pair", () => {
+  test("sends the server an edit behind a surrogate pair", () => {
     expect(seen.changed).toMatchObject([{ line: 2, message: "A number or a name is missing" }]);
   });
 

@@ -10,7 +10,7 @@ const run = promisify(execFile);
 describeWith(["mcp peers"], "the official conformance suites", () => {
   beforeAll(build, 60_000);
 
-  test("find nothing wrong with the server, in any revision, tasks included", async () => {
+  test("find no fault in the server, in any revision, tasks included", async () => {
     const { stdout } = await run(process.execPath, ["scripts/conformance.mjs", "server"], {
       cwd: root,
     });
@@ -23,7 +23,7 @@ describeWith(["mcp peers"], "the official conformance suites", () => {
     expect(passed[2]).toBeGreaterThanOrEqual(196);
   }, 400_000);
 
-  test("find nothing wrong with the client, except for extensions that it does not have", async () => {
+  test("find no fault in the client, except for extensions that it does not have", async () => {
     const { stdout } = await run(process.execPath, ["scripts/conformance.mjs", "client"], {
       cwd: root,
     });

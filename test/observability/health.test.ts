@@ -27,7 +27,7 @@ test("all checks must hold", async () => {
   ]);
 });
 
-test("one that throws, rejects or says no fails the whole, and does not say why", async () => {
+test("one that throws, rejects or returns false fails the whole, and the answer has no reason", async () => {
   const ready = healthChecks({
     throws: () => {
       throw new Error("password is hunter2");
@@ -45,7 +45,7 @@ test("one that throws, rejects or says no fails the whole, and does not say why"
   ]);
 });
 
-test("one that hangs is given up, and reported", async () => {
+test("one that hangs times out, and is reported", async () => {
   const clock = new FakeClock();
   let given: AbortSignal | undefined;
   const ready = healthChecks(
@@ -64,7 +64,7 @@ test("one that hangs is given up, and reported", async () => {
   expect(given?.aborted).toBe(true);
 });
 
-test("a check that takes long does not run beside itself, and its answer holds from when it comes", async () => {
+test("a slow check does not run twice at the same time, and its answer counts from its arrival", async () => {
   const clock = new FakeClock();
   const { promise: gate, resolve: open } = deferred();
   let runs = 0;

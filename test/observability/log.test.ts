@@ -90,7 +90,7 @@ describe("one entry per call", () => {
     expect(new Set(seen.map(({ connection }) => connection)).size).toBe(1);
   });
 
-  test("errors have their code; faults of this end are errors, those of callers warnings", async () => {
+  test("errors have their code; faults of this side are errors, those of callers warnings", async () => {
     const { server, log } = watched();
     server.receive(requestText("fail"));
     server.receive(requestText("crash"));
@@ -139,7 +139,7 @@ describe("one entry per call", () => {
     expect(fieldsOf(log)[1]).toMatchObject({ method: "never", code: ErrorCode.ShuttingDown });
   });
 
-  test("a time-out is what the caller was told", async () => {
+  test("a time-out is logged as the caller sees it", async () => {
     const { server, log } = watched();
     await server.receive(requestText("never", [], { timeoutMs: 1 }));
     expect(fieldsOf(log)).toMatchObject([{ method: "never", code: ErrorCode.RequestTimeout }]);

@@ -138,7 +138,7 @@ describe("calls", () => {
     expect(log.entries).toMatchObject([{ fields: { side: "in", method: "later", outcome: "ok" } }]);
   });
 
-  test("a client counts what it calls, and what failed on the way", async () => {
+  test("a client counts its calls, and failures of the connection", async () => {
     const metrics = createMetrics();
     const server = createServer(methods, { log: silentLog });
     const http = await serveHttp(server, { port: 0 });
@@ -161,7 +161,7 @@ describe("calls", () => {
 });
 
 describe("wires", () => {
-  test("connections are counted while they are open, each as what it speaks", async () => {
+  test("connections are counted while they are open, by transport", async () => {
     const metrics = createMetrics();
     const server = createServer(methods, { use: [metrics.middleware] });
     const http = await serveHttp(server, { port: 0 });

@@ -21,7 +21,7 @@ test("every query of the dashboard is of metrics that there are", () => {
 });
 
 describeWith(["prometheus"], "promtool", () => {
-  test("finds nothing to complain about in the page", async () => {
+  test("finds no fault in the page", async () => {
     const metrics = createMetrics();
     const add = (a: number, b: number): number => a + b;
     const server = createServer({ add }, { use: [metrics.middleware], log: silentLog });

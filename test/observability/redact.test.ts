@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 
 const plain = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
 
-test("a member is hidden by its name wherever it stands, however it is written", () => {
+test("a member is hidden by its name, at any depth and in any spelling", () => {
   const redact = redactor();
   const value = { a: [{ PASSWORD: 1, "access-token": 2, Set_Cookie: 3 }], passwords: 4, tokens: 5 };
   expect(plain(redact(value, "params"))).toEqual({

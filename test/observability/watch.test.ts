@@ -42,7 +42,7 @@ test("custom middleware sees every message once, with its answer", async () => {
   ]);
 });
 
-test("messages are told of with their length, their place and how they went", async () => {
+test("messages are reported with their length, their position and their outcome", async () => {
   const told: Answered[] = [];
   const server = createServer(
     { add: (a: number, b: number) => a + b, later: async () => 1, refuse: () => refuse() },
@@ -83,7 +83,7 @@ test("messages are told of with their length, their place and how they went", as
   ]);
 });
 
-test("what it throws is logged once, and the others still run", async () => {
+test("an exception of a watch is logged once, and the others still run", async () => {
   const log = new RecordingLog();
   let heard = 0;
   const fail = (): never => {

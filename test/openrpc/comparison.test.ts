@@ -29,7 +29,7 @@ test("the same document has no changes", () => {
 describe("methods", () => {
   const get = method({ params: z.object({ id: z.string() }), result: z.number() }, () => 1);
 
-  test("that are gone break callers, and new ones do not", () => {
+  test("that were removed break callers, and new ones do not", () => {
     expect(changes({ get, old: () => 1 }, { get, fresh: (a: number) => a })).toEqual([
       "BREAKS old method-removed",
       "ok fresh method-added",
@@ -181,7 +181,7 @@ describe("results", () => {
   });
 });
 
-test("an error with another code breaks callers; one that is new or gone does not", () => {
+test("an error with another code breaks callers; a new or removed one does not", () => {
   const errors = { GONE: { code: 1404 }, OLD: { code: 1001 } } as const;
   const before = { m: method({ errors }, () => 1) };
   const after = { m: method({ errors: { GONE: { code: 1410 }, NEW: { code: 1002 } } }, () => 1) };

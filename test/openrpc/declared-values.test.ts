@@ -76,14 +76,14 @@ describe("params that are JSON arrive as the values that a document declares", (
     deepStrictEqual(await clientOf().call("pair", [iso, 1]), [at, 1]);
   });
 
-  test("and beside files", async () => {
+  test("also next to files", async () => {
     const photo = new File(["sea"], "sea.jpg");
     const received = await clientOf().call<{ at: Date; photo: File }>("all", { at: iso, photo });
     expect([received.at, received.photo.name]).toEqual([at, "sea.jpg"]);
   });
 });
 
-test("a document whose references lead nowhere declares nothing", async () => {
+test("a document with unresolvable references declares nothing", async () => {
   const loop: OpenrpcDocument = {
     openrpc: "1.3.2",
     info: { title: "", version: "" },

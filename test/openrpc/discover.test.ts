@@ -35,7 +35,7 @@ test("the options say what the server is", () => {
   expect(result).toMatchObject({ info: { title: "Mine", version: "2.0.0" }, servers });
 });
 
-test("the method is none of the server's own", () => {
+test("the method is not one of the server's own", () => {
   expect([...createServer(methods).methods.keys()]).toEqual(["open", "admin/arm"]);
 });
 
@@ -47,7 +47,7 @@ test("middleware sees the call, and may refuse it", () => {
   expect(discover({ use: [refuse] }).error?.code).toBe(-32001);
 });
 
-test("what a caller may not see is not there, nor are its types", () => {
+test("a hidden method is missing, and so are its types", () => {
   const { result } = discover({ discover: { visible: (name) => !name.startsWith("admin/") } });
   expect(result?.methods.map(({ name }) => name)).toEqual(["open"]);
   expect(JSON.stringify(result)).not.toMatch(/admin|secret|launch/i);

@@ -31,7 +31,7 @@ function schemasOf(document: OpenrpcDocument): Readonly<Record<string, JsonSchem
 }
 
 describe("validity", () => {
-  test("a document with a fault is told apart", () => {
+  test("an invalid document is detected", () => {
     const broken = { openrpc: "1.3.2", info: { title: "x" }, methods: [{ name: "a" }] };
     expect(faultsOf(broken as never)).not.toEqual([]);
     expect(faultsOf({ ...openrpcDocument({}), openrpc: "0.9.9" })).not.toEqual([]);
@@ -90,7 +90,7 @@ describe("the demo", () => {
     expect(count?.examples?.[0]?.["x-stream"]).toEqual({ items: [0, 1, 2, 3, 4, 5] });
   });
 
-  test("examples by name are told in the order of the params", () => {
+  test("examples by name are in the order of the params", () => {
     const subtract = document.methods.find(({ name }) => name === "subtract");
     expect(subtract?.examples).toEqual([
       {
@@ -205,7 +205,7 @@ describe("schema libraries", () => {
     expect(f["x-params"]).toBeUndefined();
   });
 
-  test("params that cannot be listed are told as a whole", () => {
+  test("params that cannot be listed are described as a whole", () => {
     const either = only({
       f: method({ params: z.union([z.object({ a: z.number() }), z.tuple([z.number()])]) }, () => 1),
     });
@@ -257,7 +257,7 @@ describe("shared types", () => {
     expect(Object.values(schemasOf(document))).toHaveLength(2);
   });
 
-  test("an input that differs from its output has a name of its own", () => {
+  test("an input that differs from its output has its own name", () => {
     const Job = z.object({ n: z.number().default(1), s: z.string() }).meta({ id: "Job" });
     const document = documentOf({
       run: method({ params: z.object({ job: Job }), result: Job }, ({ job }) => job),
@@ -268,7 +268,7 @@ describe("shared types", () => {
     });
   });
 
-  test("an object that stands in two places is shared by its form", () => {
+  test("an object that occurs in two places is shared by its form", () => {
     const point = (): z.ZodType => z.object({ x: z.number(), y: z.number() });
     const document = documentOf({
       move: method({ params: z.object({ from: point(), to: point() }), result: point() }, () => 1),

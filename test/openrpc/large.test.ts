@@ -42,7 +42,7 @@ test.each([
   }
 });
 
-test("types that are nothing but themselves are left open, and those that lead to them are not", () => {
+test("types that refer only to themselves are left open, and types that refer to them are not", () => {
   const schemas = {
     one: ref("two"),
     two: { anyOf: [ref("three"), { type: "string" }] },

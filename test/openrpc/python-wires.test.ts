@@ -163,7 +163,7 @@ print(json.dumps(out))
         await expect.poll(() => stops).toEqual(["ours", "async"]);
       });
 
-      test("a context of TLS says whom to trust", async () => {
+      test("an ssl_context decides which certificates are trusted", async () => {
         const { place, ...urls } = await served(true);
         const program = `
 context = ssl.create_default_context(cafile=${JSON.stringify(certificate)})

@@ -26,7 +26,7 @@ function parsed(output: string): unknown {
 describe.skipIf(!hasPython && !isRequired)(
   `Python (${hasPython ? "found" : "SKIPPED: there is no python3 here"})`,
   () => {
-    test("a call is not sent on to where a server points, nor is its token", async () => {
+    test("neither a call nor its token follows a redirect", async () => {
       const heard: unknown[] = [];
       const elsewhere = createHttpServer((request, response) => {
         heard.push(request.headers.authorization);
@@ -299,7 +299,7 @@ print(json.dumps(client.batch([("a", None), ("b", None)])))
       pointed.close();
     });
 
-    test("a document that means harm gives a client that loads and does none", async () => {
+    test("a hostile document gives a client that loads and does no harm", async () => {
       await using place = await workplace();
       await place.write("client.py", pythonClient(hostile));
       await place.write(

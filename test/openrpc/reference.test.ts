@@ -63,7 +63,7 @@ describe("HTML", () => {
     expect(page).toContain("Stream of: <code>number</code>");
   });
 
-  test("has no tags but its own, and none that run or load", () => {
+  test("has only its own tags, and none that run or load anything", () => {
     const page = htmlReference(hostile);
     const tags = new Set(Array.from(page.matchAll(/<([a-z][a-z0-9]*)/gi), ([, tag]) => tag));
     expect(page).toContain("&lt;script&gt;");
@@ -183,11 +183,11 @@ describe("documents of other tools", () => {
     ]);
   });
 
-  test("one that means harm is read", () => {
+  test("a hostile one is read", () => {
     expect(readDocument(hostile).methods.length).toBeGreaterThan(30);
   });
 
-  test("types that are nothing but themselves say nothing, and those that lead to them stay", () => {
+  test("types that refer only to themselves are empty, and types that refer to them stay", () => {
     const { components } = readDocument(
       ofTypes({
         Own: { $ref: "#/components/schemas/Own" },
@@ -206,7 +206,7 @@ describe("documents of other tools", () => {
     });
   });
 
-  test("each of many types is looked at a few times, however many lead to it", () => {
+  test("each of many types is read a few times, however many refer to it", () => {
     const count = 300;
     let looks = 0;
     const types = Array.from({ length: count }, (_, i) => {

@@ -74,7 +74,7 @@ test("a document describes files and streams by what stands for them in JSON", (
   expect(thumbnail?.result?.schema).toMatchObject({ "x-callwire-type": "blob" });
 });
 
-test("clients of documents without rich values know nothing of them", () => {
+test("clients of documents without rich values have no code for them", () => {
   const plain = openrpcDocument({ echo: (value: unknown) => value });
   expect(typescriptClient(plain)).not.toContain("rich");
   expect(pythonClient(plain)).not.toContain("_decoded");

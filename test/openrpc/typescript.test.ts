@@ -149,7 +149,7 @@ test("a client with every kind of type compiles and works", async () => {
   ]);
 });
 
-test("over another wire it knows what is by position and what may be tried again", async () => {
+test("over another wire it knows which params are by position and which calls are idempotent", async () => {
   let tries = 0;
   const methods = {
     pair: method(
@@ -191,7 +191,7 @@ test("over another wire it knows what is by position and what may be tried again
   ]);
 });
 
-test("a document that means harm gives a client that compiles and does none", async () => {
+test("a hostile document gives a client that compiles and does no harm", async () => {
   await using place = await workplace();
   await place.write("client.ts", typescriptClient(hostile));
   await place.write(
@@ -202,7 +202,7 @@ test("a document that means harm gives a client that compiles and does none", as
   expect(await place.node("out/main.js")).toBe("connect\n");
 });
 
-test("references are read as URIs have them, and one that leads elsewhere is to nothing here", () => {
+test("references are decoded as in URIs, and an external one refers to nothing", () => {
   const client = typescriptClient({
     openrpc: "1.3.2",
     info: { title: "Names", version: "1" },

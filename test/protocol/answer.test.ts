@@ -58,7 +58,7 @@ const sentTexts = transcripts.flatMap(({ exchanges }) =>
 describe.each(profileNames)("whatever comes in, the server of profile %s", (profile) => {
   const server = serverOf(profile);
 
-  test("answers any text with responses or with nothing", async () => {
+  test("answers any string with responses or not at all", async () => {
     const text = fc.oneof(nearAny(sentTexts), nearMessage, nearBatch, fc.string(), fc.json());
     await fc.assert(
       fc.asyncProperty(text, async (sent) => {
@@ -221,7 +221,7 @@ const spacedOut = fc
     return { id, text: `${gap()}{${members.join(",")}}${gap()}` };
   });
 
-test("a number that a double cannot hold comes back as it was written, wherever it stands", () => {
+test("a number that a double cannot hold is returned as written, at any place", () => {
   const server = serverOf("default");
   const replyOf = (id: string) => `{"jsonrpc":"2.0","result":"},\\"id\\":1,{","id":${id}}`;
   fc.assert(

@@ -106,7 +106,7 @@ test("a cause that is not JSON does not hide its error", () => {
   });
 });
 
-test("causes that come back, or that go very deep, end", () => {
+test("causes that are circular or very deep are cut", () => {
   expect(logged("comesBack")).toMatchObject({
     message: "returning",
     cause: { by: "Error: returning" },

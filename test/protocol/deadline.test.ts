@@ -29,7 +29,7 @@ describe("a deadline", () => {
     expect(deadlineOf(call, clock)).toBe(5_000_500);
   });
 
-  test("is none where nothing ends the call", () => {
+  test("is undefined if nothing ends the call", () => {
     expect(deadlineOf({ dueAt: undefined, epochOffset: undefined }, systemClock)).toBeUndefined();
   });
 });

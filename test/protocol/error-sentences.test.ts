@@ -8,7 +8,7 @@ const comparisons: readonly RegExp[] = [
   /(?<!typeof [^=]*)\.?\b(message|details|sentence)\)? [!=]== (?!""|"string"|undefined|null|false)/,
   /\.data [!=]== "/,
   /\b(message|details|sentence)\)?\??\.(includes|startsWith|endsWith|match|search|indexOf)\(/,
-  /\.(test|exec)\((\w+\??\.)*(message|details|sentence)\)/,
+  /\.(test|exec)\((\(\w+ as \w+\)\.)?(\w+\??\.)*(message|details|sentence)\)/,
   /\/[a-z]*\.(test|exec)\(oneLine\(/,
   /\boneLine\(\w+\)\.(includes|startsWith|endsWith|match)\(/,
   /"[^"]+" [!=]== ([\w.]*\.)?(message|details|sentence)\b/,
@@ -19,6 +19,7 @@ const comparisons: readonly RegExp[] = [
 /** Lines that look at the words of a program that offers nothing else. */
 const allowed: readonly [line: RegExp, why: string][] = [
   [/max_payload/, "the NATS client has no code for it"],
+  [/\^OOM/, "Redis has its codes only as the first word of the message"],
   [/maximum \(bytes\|messages\)/, "older releases of nats-server have no code for it"],
   [
     /report\.message === this\.message/,
@@ -65,6 +66,7 @@ test.each([
   'if (error.message.includes("shutting down")) return;',
   'if (data.details.startsWith("the call")) return;',
   "return /shutting down/.test(error.message);",
+  "return /shutting down/.test((error as Error).message);",
   "return /closed the connection/.test(oneLine(error));",
   'return "Server busy" === error.message;',
   "switch (error.message) {",

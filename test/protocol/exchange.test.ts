@@ -109,7 +109,7 @@ describe("giving up", () => {
     reply("late");
   });
 
-  test("closing fails what is open, once, and lets go of what was held", async () => {
+  test("closing fails open calls once, and releases what they held", async () => {
     let released = 0;
     const link = exchangeLink(() => new Promise(() => {}), { close: () => released++ });
     const client = createClient(link);
@@ -223,7 +223,7 @@ test("an exchange has the address, the bytes and the tap that it is given", asyn
   expect(texts.slice(2)).toEqual([["sent", '{"jsonrpc":"2.0","method":"add","params":[1,2]}']]);
 });
 
-test("what comes before the reply goes to the caller", async () => {
+test("messages before the reply go to the caller", async () => {
   const messages = [
     '{"jsonrpc":"2.0","method":"$/stream","params":{"id":1,"value":"item"}}',
     '{"jsonrpc":"2.0","method":"$/progress","params":{"token":1,"value":"half"}}',

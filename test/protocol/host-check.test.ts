@@ -35,7 +35,7 @@ describe("the Host header", () => {
     },
   );
 
-  test("the bound address, listed names and any name are served where the options say so", () => {
+  test("the bound address, listed names and any name are served if the options say so", () => {
     expect(checkOf({}, "10.0.0.1").asks("10.0.0.1:80")).toBeUndefined();
     const listed = checkOf({ hosts: ["Api.Example", "b.example:81"] }, "10.0.0.1");
     expect(listed.asks("api.example:80")).toBeUndefined();

@@ -372,7 +372,7 @@ describe("with delays of at most 100 ms", () => {
     }
   });
 
-  test("those who left are counted anew after each second", () => {
+  test("callers that left are counted again from zero each second", () => {
     const made = watching();
     for (let second = 0; second < 3; second++) {
       for (let caller = 0; caller < 20; caller++) made.overload.callerLeft();

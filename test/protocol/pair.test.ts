@@ -100,7 +100,7 @@ describe("the replies to a batch", () => {
     expect(pairBatch(requests, replies.toReversed())).toEqual(expected);
   });
 
-  test("that are missing are told to their calls, and the others stand", () => {
+  test("that are missing fail their calls, and the others are returned", () => {
     expect(pairBatch(requests, [result("a", 1)])).toEqual([
       success("a"),
       badReply,
@@ -159,7 +159,7 @@ describe("the replies to a batch", () => {
     ]);
   });
 
-  test("without an id that could mean several calls, or a notification, are told as such", () => {
+  test("without an id that could mean several calls, or a notification, are reported as that", () => {
     const cause = { code: 5, message: "m" };
     const unclear = expect.objectContaining({ name: "WireError", code: "BAD_REPLY", cause });
     expect(pairBatch([request(1), request(2)], [error(5, null)])).toEqual([unclear, unclear]);
@@ -173,7 +173,7 @@ describe("the replies to a batch", () => {
     },
   );
 
-  test("always give each call something and never throw, whatever came", () => {
+  test("always give each call an outcome and never throw, whatever arrived", () => {
     const ids = fc.oneof(fc.integer({ min: 0, max: 3 }), fc.constantFrom("a", "1", null));
     const entry = fc.oneof(
       fc.jsonValue(),

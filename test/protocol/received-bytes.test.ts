@@ -59,7 +59,7 @@ describe("a descriptor of bytes", () => {
     );
   });
 
-  test("may be where a type of bytes is", () => {
+  test("may be at the path of a type of bytes", () => {
     for (const kind of ["bytes", "blob", "file", "stream"])
       expect(mayAttach({ [kind]: [] })).toBe(true);
     expect(mayAttach({ date: ["/a"] })).toBe(false);

@@ -107,7 +107,7 @@ test("a list has its members in order, and each leaves once", () => {
   ]);
 });
 
-test("a request is written with what it has, in the usual order", () => {
+test("a request is written with its members in the usual order", () => {
   const call = { jsonrpc: "2.0", method: "m", params: undefined, id: undefined } as const;
   const traced = { traceparent: "p", tracestate: "s", baggage: "b" };
   const written: [object, string][] = [
@@ -303,7 +303,7 @@ test("a map of brief entries has them in order, each once", () => {
   ]);
 });
 
-test("an event that strangers cause is logged once a minute, with how often it was left out", () => {
+test("an event that anyone can cause is logged once a minute, with the number of omitted lines", () => {
   const clock = new FakeClock();
   const lines: unknown[] = [];
   const log = { ...silentLog, warn: (...line: unknown[]) => void lines.push(line) };
@@ -323,7 +323,7 @@ test("an event that strangers cause is logged once a minute, with how often it w
   ]);
 });
 
-test("methods with limits of their own decide which messages have to be looked at", () => {
+test("methods with their own limits decide which messages have to be checked", () => {
   const limits = new MessageLimits(
     1_000,
     new Map([
@@ -398,7 +398,7 @@ describe("memory of calls", () => {
     expect(woken).toBe(1);
   });
 
-  test("that is held besides the message counts for the server and its connection", () => {
+  test("that is held in addition to the message counts for the server and its connection", () => {
     const [server, connection] = [new HeldBytes(100), new HeldBytes(50)];
     expect(changeHeld(49, server, connection)).toBe(true);
     expect(changeHeld(1, server, connection)).toBe(false);

@@ -33,7 +33,7 @@ const links: [name: string, (tap: Tap) => Link][] = [
 ];
 
 describe.each(links)("a tap on %s", (_, link) => {
-  test("sees what is sent and received, in order", async () => {
+  test("sees messages in both directions, in order", async () => {
     const seen: [string, unknown][] = [];
     await using client = createClient(
       link((text, direction) => seen.push([direction, JSON.parse(text)])),

@@ -9,7 +9,7 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-test("what callers and servers say in errors does nothing to a terminal", () => {
+test("errors of callers and servers cannot control a terminal", () => {
   process.stderr.isTTY = true;
   const written: string[] = [];
   vi.spyOn(console, "warn").mockImplementation((...parts: unknown[]) => {

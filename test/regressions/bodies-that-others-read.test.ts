@@ -13,7 +13,7 @@ const message = "other code read the body of a request before this handler";
 const methods = { add: (a: number, b: number) => a + b };
 
 // It was answered with a bare parse error, and with 400 by Hono, though the client had done nothing wrong.
-test("a Fastify route that mounts the handler after Fastify's body parser says so", async () => {
+test("a Fastify route that mounts the handler after Fastify's body parser reports that", async () => {
   const log = new RecordingLog();
   const handle = nodeHandler(createServer(methods, { log }));
   const app = fastify();
@@ -30,7 +30,7 @@ test("a Fastify route that mounts the handler after Fastify's body parser says s
   expect(log.entries).toMatchObject([{ level: "error", message }]);
 });
 
-test("a Hono route behind a middleware that read the body says so", async () => {
+test("a Hono route behind a middleware that read the body reports that", async () => {
   const log = new RecordingLog();
   const handle = fetchHandler(createServer(methods, { log }));
   const app = new Hono();

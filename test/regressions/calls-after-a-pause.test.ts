@@ -45,7 +45,7 @@ test("a call that is made after a pause has its whole time", async () => {
   expect(await call).toBe("in time");
 });
 
-test("a call that comes after a pause has its whole time at the server", async () => {
+test("a call after a pause has its whole time at the server", async () => {
   const clock = new LateClock();
   let finish: (text: string) => void = () => {};
   const wait = () =>

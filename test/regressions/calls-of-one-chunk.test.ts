@@ -42,7 +42,7 @@ async function unread() {
   return { url, ws, socket, sendAll, begun, told, ran };
 }
 
-test("of calls that come together, no more run than there is room for their replies", async () => {
+test("of calls that arrive together, no more run than there is room for replies", async () => {
   const { url, ws, socket, sendAll, begun, ran } = await unread();
   sendAll();
   socket.uncork();
@@ -63,7 +63,7 @@ test("of calls that come together, no more run than there is room for their repl
   ws.terminate();
 });
 
-test("what came with them is handled, even if the peer closes after it", async () => {
+test("messages that arrived with them are handled, even if the peer then closes", async () => {
   const { ws, socket, sendAll, begun, told, ran } = await unread();
   sendAll('{"jsonrpc":"2.0","method":"tell"}');
   ws.close();

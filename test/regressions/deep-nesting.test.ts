@@ -92,7 +92,7 @@ test("params in the query of a URL", async () => {
   expect(await (await handle(new Request(url))).text()).toContain("nested");
 });
 
-test("a body that somebody parsed before", async () => {
+test("a body that other code parsed before", async () => {
   const app = express().use(express.json({ limit: "1mb" }), nodeHandler(server()));
   const http = createHttpServer(app).listen(0, "127.0.0.1");
   onTestFinished(() => void http.close());

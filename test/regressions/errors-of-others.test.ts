@@ -2,7 +2,7 @@ import { createClient, createServer, isRpcError, method, RpcError, silentLog } f
 import { memoryPair } from "callwire/connection";
 import { expect, test } from "vitest";
 
-test("what another server answered does not pass through a handler by itself", async () => {
+test("an error of another server does not pass through a handler", async () => {
   const [toUpstream] = memoryPair(undefined, createServer({}));
   const upstream = createClient(toUpstream);
   const server = createServer(

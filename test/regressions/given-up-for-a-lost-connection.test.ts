@@ -23,7 +23,7 @@ const wires: readonly (readonly [string, Serve, LinkTo])[] = [
 ];
 
 // They ran once more, and nobody was there to cancel them.
-test.each(wires)("calls that are given up in onLost are not sent again: %s", async (...wire) => {
+test.each(wires)("calls that are cancelled in onLost are not sent again: %s", async (...wire) => {
   const [, serve, linkTo] = wire;
   const runs: string[] = [];
   const server = createServer({

@@ -8,7 +8,7 @@ import { expect, test } from "vitest";
 // keeps the call for the time of grace, in case the reader only lost its connection.
 const graceMs = 60_000;
 
-test("leaving a stream stops a producer that ran ahead of what is kept", async () => {
+test("leaving a stream stops a producer that is ahead of the stored events", async () => {
   const events = new EventEmitter();
   const stopped = once(events, "stopped");
   const server = createServer({

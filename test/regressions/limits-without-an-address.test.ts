@@ -38,7 +38,7 @@ describe("a limit per address under fetchHandler", () => {
     expect(log.entries).toEqual([]);
   });
 
-  test("holds on Workers, whose bindings are not asked", async () => {
+  test("applies on Workers, without use of their bindings", async () => {
     vi.stubGlobal("navigator", { userAgent: "Cloudflare-Workers" });
     onTestFinished(() => void vi.unstubAllGlobals());
     const { handle } = guarded();

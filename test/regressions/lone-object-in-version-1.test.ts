@@ -27,7 +27,7 @@ test.each([
   expect(reply).toEqual({ result, error: null, id: 1 });
 });
 
-test("what is wrong in it is named as for named params", async () => {
+test("a fault in it is reported as for named params", async () => {
   expect(await answer({ method: "add", params: [{ a: "7", b: 8 }], id: 1 })).toMatchObject({
     error: { code: -32602, data: { issues: [{ path: ["a"] }] } },
   });

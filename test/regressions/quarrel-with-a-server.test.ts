@@ -9,7 +9,7 @@ import { HandChannel } from "../connection/hand-channel.ts";
 const transport = { kind: "hand", headers: {}, remoteAddress: undefined };
 const pushed = '{"notification":"news","params":["hi"]}';
 
-test("a client says nothing to what is neither a call nor a reply", () => {
+test("a client does not answer messages that are neither a call nor a reply", () => {
   const channel = new HandChannel();
   new Connection(channel, { transport, log: silentLog });
   channel.listener.message(pushed);

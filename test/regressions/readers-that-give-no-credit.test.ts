@@ -4,7 +4,7 @@ import type { Outgoing } from "callwire";
 import { connectSocket } from "callwire/tcp";
 import { expect, onTestFinished, test } from "vitest";
 
-test("a reader that never speaks of credit gets items of any length", async () => {
+test("a reader that never sends credit gets items of any length", async () => {
   const value = "x".repeat(100_000);
   const item = JSON.stringify({ jsonrpc: "2.0", method: "$/stream", params: { id: 1, value } });
   const reply = JSON.stringify({ jsonrpc: "2.0", result: null, id: 1 });

@@ -7,7 +7,7 @@ import { expect, test } from "vitest";
 import { deferred } from "../transports/contract/wire.ts";
 import { rawStream } from "../transports/contract.ts";
 
-test("what was accepted unsigned does not run as the principal that signs after it", async () => {
+test("a call that was accepted unsigned does not run as the principal of a later signature", async () => {
   const { signer, verifier } = createSigningKey("ed25519", "client-1");
   const running = deferred();
   const gate = deferred();

@@ -38,7 +38,7 @@ describe.each([
     expect([take(), take()]).toEqual([true, false]);
   });
 
-  test("a store of rate limits that failed is asked again when it has rested", () => {
+  test("a store of rate limits that failed is tried again after a pause", () => {
     const { clock, step } = setUp();
     let asked = 0;
     const take = () => {
@@ -66,7 +66,7 @@ describe.each([
     expect(breaker.allowsCall).toBe(true);
   });
 
-  test("a silent wire is asked and given up in time", () => {
+  test("a silent wire is pinged and closed in time", () => {
     const { clock, step } = setUp();
     const events: string[] = [];
     new Heartbeat(
@@ -88,7 +88,7 @@ describe.each([
     expect([strikes.add(), strikes.add()]).toEqual([false, true]);
   });
 
-  test("a peer that hangs up at once is given up", async () => {
+  test("the link gives up on a peer that disconnects at once", async () => {
     const { clock, step } = setUp();
     const channels: HandChannel[] = [];
     const link = reconnecting(

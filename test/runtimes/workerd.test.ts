@@ -46,7 +46,7 @@ describeWith(["workerd"], "a Worker", () => {
     await streams(client);
   });
 
-  test("serves agents, and asks them", async () => {
+  test("serves agents, and asks them questions", async () => {
     await using client = mcpClient(mcpHttpLink(new URL("/mcp", url)), {
       name: "test",
       version: "1.0.0",
@@ -70,7 +70,7 @@ describeWith(["workerd"], "a Worker", () => {
     await streams(client);
   });
 
-  test("hears over a WebSocket that a call was cancelled and a stream was left", async () => {
+  test("notices over a WebSocket that a call was cancelled and a stream was left", async () => {
     const link: Link = await connectWebSocket(url);
     await using client = createClient<Methods>(link);
     const controller = new AbortController();

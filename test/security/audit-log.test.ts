@@ -96,7 +96,7 @@ test("connections are decisions too", async () => {
   ]);
 });
 
-test("nothing that a caller sends makes a second line, or one without end", async () => {
+test("no input of a caller makes a second line, or an endless one", async () => {
   const { lines, sink } = trail();
   const server = createServer(counted().methods, { ...guarded(sink), log: silentLog });
   for (const c of ["\r\n", "\n", "\u2028", "\u2029", "\u0085", "\u001b[2J", "\0", "\u007f"]) {
@@ -140,7 +140,7 @@ test("a result that cannot be serialized is logged as a failure", async () => {
   expect(told).toEqual([expect.any(String), expect.any(String), undefined]);
 });
 
-test("only what is denied can be written down", async () => {
+test("can be limited to denied calls", async () => {
   const { lines, sink } = trail();
   const use = [
     auditLog(sink, { decisions: "denied" }),
@@ -188,7 +188,7 @@ describe.each(failures)("a sink that %s", (_, sink) => {
   });
 });
 
-test("where it fails closed, each call is written down before it runs", () => {
+test("if it fails closed, each call is logged before it runs", () => {
   const events: string[] = [];
   const sink = (line: string) => void events.push(JSON.parse(line).event);
   const methods = { run: () => void events.push("run") };
@@ -197,7 +197,7 @@ test("where it fails closed, each call is written down before it runs", () => {
   expect(events).toEqual(["attempt", "run", "call"]);
 });
 
-test("a sink that is behind takes no more than so many lines", async () => {
+test("a slow sink gets a bounded number of lines", async () => {
   let resolve = (): void => {};
   const promise = new Promise<void>((done) => {
     resolve = done;
@@ -220,7 +220,7 @@ test("a sink that is behind takes no more than so many lines", async () => {
   expect(taken).toBe(11);
 });
 
-test("lines that were lost are counted, and their number is told when the next one is written", () => {
+test("lost lines are counted, and the next line has their number", () => {
   let isFull = true;
   const sink: AuditSink = () => {
     if (isFull) throw new Error("no space left on device");

@@ -95,7 +95,7 @@ describe("over HTTP", () => {
     expect(asked).toBe(2);
   });
 
-  test("a batch of which nothing is let through has the status of its calls", async () => {
+  test("a batch whose calls are all refused has their status", async () => {
     const use = [authenticate(byToken, { anonymous: ["echo"] })];
     const { port, url } = await serve(counted().methods, {}, { use });
     const calls = [1, 2].map((id) => request("who", [], id));
@@ -112,7 +112,7 @@ describe("over HTTP", () => {
     expect(outcomes).toMatchObject([said, said]);
   });
 
-  test("what is anonymous needs no credential, but a bad one is refused", async () => {
+  test("an anonymous method needs no credential, but a bad one is refused", async () => {
     const use = [authenticate(byToken, { anonymous: ["echo", "public/*"] })];
     const { port } = await serve(counted().methods, {}, { use });
     const echo = request("echo", ["hi"]);
@@ -218,7 +218,7 @@ describe("over WebSocket", () => {
     expect(count.calls).toBe(1);
   });
 
-  test("where something is anonymous, calls are judged one by one", async () => {
+  test("with anonymous methods, each call is checked by itself", async () => {
     const use = [authenticate(byToken, { anonymous: ["echo"] })];
     const http = await serve(counted().methods, {}, { use });
     await using client = createClient(webSocketLink(http.url));
@@ -354,7 +354,7 @@ describe("mutual TLS", () => {
     expect(await tcp.call("who")).toBe("spiffe://mesh/planner");
   });
 
-  test("one that is not verified is none", async () => {
+  test("a certificate that is not verified does not count", async () => {
     const lax = { ...asked, rejectUnauthorized: false };
     const { server, count } = serverOf([authenticate(mutualTls())]);
     const http = await serveHttp(server, { port: 0, tls: lax });
@@ -425,7 +425,7 @@ describe("sockets and pipes", () => {
     expect(count.calls).toBe(0);
   });
 
-  test("the same if that takes time, and nothing is lost for admitted callers", async () => {
+  test("also if that takes time, without losing calls of admitted callers", async () => {
     let decide: (principal: Principal | undefined) => void = () => {};
     const slow: Credential = {
       verify: () =>
@@ -456,7 +456,7 @@ describe("sockets and pipes", () => {
     expect(await client.call("who")).toBe("me");
   });
 
-  test("stdio takes a token from the environment, and answers what came before it was known", async () => {
+  test("stdio takes a token from the environment, and answers calls that arrived before it was verified", async () => {
     const verify = async (token: string) => people[token];
     const use = [authenticate(environmentToken("CALLWIRE_TEST_TOKEN", verify))];
     expect(await overStdio(use)).toBe(`${refusal("null")}\n`);

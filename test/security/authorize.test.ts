@@ -38,7 +38,7 @@ describe("the access rule of a method", () => {
     expect(server.receive(request("system/wipe"))).toBe(unknown);
   });
 
-  test("a stream that a caller may not know of answers a GET as one that there is not", async () => {
+  test("a stream hidden from a caller answers a GET like an unknown one", async () => {
     const count = counted();
     const { port } = await serve(count.methods, {}, { use: [authenticate(byToken)] });
     const get = async (headers: object, method: string) => {
@@ -90,7 +90,7 @@ describe("the access rule of a method", () => {
       .then(() => expect(names([], [])).resolves.toEqual([false, false, false]));
   });
 
-  test("a text that holds the name of a role or a scope is none", async () => {
+  test("a string that contains the name of a role or a scope does not count", async () => {
     const { methods } = counted();
     const read = method({ access: { scopes: ["notes:read"] } }, () => 1);
     // As somebody has them who passes on the claims of a token as they are.
@@ -168,7 +168,7 @@ describe("a policy", () => {
     expect(await ask(other.port, {}, "rpc.discover")).toEqual([403, forbidden]);
   });
 
-  test("holds on TCP and WebSocket, and the audit log knows why", async () => {
+  test("applies on TCP and WebSocket, and the audit log has the reason", async () => {
     const { lines, sink } = trail();
     const server = createServer(counted().methods, {
       use: [auditLog(sink), ...use],

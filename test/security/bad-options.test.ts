@@ -42,13 +42,13 @@ test.each<[string, (value: number) => unknown]>([
   }
 });
 
-test("a fence that is not a number would accept all that the previous process has seen", () => {
+test("fenceMs must be a number, or replays from before a restart would be accepted", () => {
   for (const fenceMs of [Number.NaN, "60000" as never]) {
     expect(() => memoryNonces({ fenceMs })).toThrow(`fenceMs must be a number, not ${fenceMs}`);
   }
 });
 
-test("how much errors tell is one of three levels, and none that would tell all", () => {
+test("the level of disclosed errors must be one of three", () => {
   expect(() => discloseErrors({ level: "staging" as ErrorLevel })).toThrow(
     '"level" must be one of production, internal, development, not "staging"',
   );

@@ -61,7 +61,7 @@ test.each(["fail", "later", "leak", "unsendable", "unsendableLater"])(
   },
 );
 
-test("errors that methods declare, and those about what was sent, pass as they are", async () => {
+test("declared errors, and errors about the request, pass unchanged", async () => {
   const { port } = await serve(methods, {}, serverOf().options);
   expect(await errorOf(port, "declared")).toEqual({
     code: 1001,
@@ -71,7 +71,7 @@ test("errors that methods declare, and those about what was sent, pass as they a
   expect(await errorOf(port, "none")).toEqual({ code: -32601, message: "Method not found" });
 });
 
-test("between trusted parties the message is told, and in development the stack", async () => {
+test("trusted callers see the message, and in development the stack", async () => {
   const internal = await serve(methods, {}, serverOf({ level: "internal" }).options);
   expect((await errorOf(internal.port, "fail")).data).toEqual({
     correlationId: expect.any(String),
@@ -81,7 +81,7 @@ test("between trusted parties the message is told, and in development the stack"
   expect((await errorOf(development.port, "later")).data.stack).toContain("at later");
 });
 
-test("a result that is not JSON is told like what a handler throws", async () => {
+test("a result that is not JSON is reported like an exception of a handler", async () => {
   const { port } = await serve(methods, {}, serverOf({ level: "internal" }).options);
   expect((await errorOf(port, "unsendable")).data).toEqual({
     correlationId: expect.any(String),
@@ -134,7 +134,7 @@ test.each<DiscloseErrorsOptions["detailsFor"]>([
   expect((await errorOf(port, "fail")).data).toEqual({ correlationId: expect.any(String) });
 });
 
-test("what a guard throws is told no more of", () => {
+test("an exception of a guard is disclosed no further", () => {
   const broken = bearer(() => {
     throw new Error("secret");
   });

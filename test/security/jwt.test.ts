@@ -260,7 +260,7 @@ test.each([[""], [[]], [undefined]])(
   },
 );
 
-test("a challenge tells where tokens come from", () => {
+test("a challenge says where to get tokens", () => {
   expect(oauthChallenge()).toBe("Bearer");
   expect(
     oauthChallenge({

@@ -25,13 +25,13 @@ test("a key identifies the caller, in either header", async () => {
   expect(await served.call({ authorization: `apikey ${key}` })).toBe("bob");
 });
 
-test("a key without a principal is its own", async () => {
+test("a key without a principal is its own principal", async () => {
   const { key, record } = createApiKey({ id: "ci" });
   await using served = await serve(async (id) => (id === "ci" ? record : undefined));
   expect(await served.call({ "x-api-key": key })).toBe("ci");
 });
 
-test("the record holds nothing that lets anybody in", () => {
+test("the record does not contain the secret", () => {
   const { key, record } = createApiKey({ id: "ci" });
   const [, secret = ""] = key.split(".");
   expect(Buffer.from(secret, "base64url")).toHaveLength(32);

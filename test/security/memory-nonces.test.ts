@@ -57,7 +57,7 @@ test("one owner cannot use up the room of the others", () => {
   expect(take("1", "b")).toBe("new");
 });
 
-test("what was made before the store may have been seen by the one before", () => {
+test("messages from before the store was created are refused", () => {
   const { nonces, clock } = store({ fenceMs: 5_000 });
   const made = (createdAt: number) =>
     nonces.take({ owner: "a", value: `${createdAt}`, createdAt, expiresAt: createdAt + 60_000 });
@@ -67,7 +67,7 @@ test("what was made before the store may have been seen by the one before", () =
   expect(made(start + 5_000)).toBe("new");
 });
 
-test("a clock that is put back lets nothing in again", () => {
+test("a clock that is set back allows no replays", () => {
   const { clock, nonces } = store();
   const nonce = { owner: "a", value: "n", createdAt: start, expiresAt: start + 60_000 };
   expect(nonces.take(nonce)).toBe("new");
@@ -78,7 +78,7 @@ test("a clock that is put back lets nothing in again", () => {
   expect(nonces.take(nonce)).toBe("too-old");
 });
 
-test("a clock that is set forward and back neither forgets a nonce nor shuts anyone out", () => {
+test("a clock that is set forward and back neither drops a nonce nor refuses new ones", () => {
   const { clock, nonces, take } = store();
   const nonce = { owner: "a", value: "n", createdAt: start, expiresAt: start + 60_000 };
   expect(nonces.take(nonce)).toBe("new");
@@ -118,7 +118,7 @@ test("it says the same as a plain Set", () => {
   );
 });
 
-test("a hundred thousand are all told apart", () => {
+test("a hundred thousand are all distinguished", () => {
   const { take, nonces } = store({ quota: 200_000 });
   const names = Array.from({ length: 100_000 }, (_, i) => `nonce ${i}`);
   const verdicts = (): Set<unknown> => new Set(names.map((name) => take(name)));

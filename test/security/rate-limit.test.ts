@@ -18,7 +18,7 @@ test.each([-1, Number.NaN, "x"])("a method cannot cost %s", (cost) => {
 });
 
 describe("by address", () => {
-  test("calls beyond the limit are answered with 429 and when to come again", async () => {
+  test("calls beyond the limit are answered with 429 and Retry-After", async () => {
     const clock = new FakeClock();
     const count = counted();
     const use = [rateLimit({ ...bucket, store: memoryLimits({ clock }) })];
@@ -43,7 +43,7 @@ describe("by address", () => {
     expect(count.calls).toBe(4);
   });
 
-  test("a batch of n costs n, and methods cost what they are said to", async () => {
+  test("a batch of n costs n, and methods have their own costs", async () => {
     const count = counted();
     const use = [rateLimit({ capacity: 10, perSecond: 0.001, costs: { "sys*/**": 5, who: 2 } })];
     const { port } = await serve(count.methods, {}, { use });
@@ -73,7 +73,7 @@ describe("by address", () => {
     await expect(client.call("echo")).rejects.toMatchObject({ code: -32010 });
   });
 
-  test("what a proxy tells can count as the address", async () => {
+  test("an address from a proxy's header can be used", async () => {
     const addressOf = ({ headers }: { headers: Readonly<Record<string, unknown>> }) =>
       headers["x-real-ip"] as string | undefined;
     const use = [rateLimit({ capacity: 1, perSecond: 0.001, addressOf })];
@@ -140,7 +140,7 @@ describe("the store in memory", () => {
     expect(allowed()).toBe(50);
   });
 
-  test("lets through as much as the bucket holds and gains, and no more", () => {
+  test("allows as many calls as the bucket holds and gains, and no more", () => {
     const clock = new FakeClock();
     const store = memoryLimits({ clock });
     let passed = 0;
@@ -164,7 +164,7 @@ test("while a store fails, each process limits by itself, and logs it once", asy
   expect(logged).toEqual(["rate limit store failed; limiting in this process"]);
 });
 
-test("a store that gives no answer is not waited for by each call, and asked again in a while", async () => {
+test("a store that does not answer delays only some calls, and is tried again later", async () => {
   let asked = 0;
   let isBack = false;
   const store: LimitStore = {
@@ -201,7 +201,7 @@ test("a store that gives no answer is not waited for by each call, and asked aga
   }
 });
 
-test("a store that answers at once is back with its first answer", async () => {
+test("a store is used again with its first answer in time", async () => {
   let asked = 0;
   let isAway = true;
   const store: LimitStore = {
@@ -226,7 +226,7 @@ test("a store that answers at once is back with its first answer", async () => {
   }
 });
 
-test("a bucket that holds nothing, or no number, is a mistake", () => {
+test("a capacity of zero, or one that is not a number, is refused", () => {
   expect(() => rateLimit({ capacity: 0, perSecond: 1 })).toThrow(TypeError);
   expect(() => rateLimit({ capacity: 1, perSecond: 0 })).toThrow(TypeError);
   expect(() => rateLimit({ capacity: 1, perSecond: Number.POSITIVE_INFINITY })).toThrow(TypeError);

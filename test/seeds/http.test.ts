@@ -171,7 +171,7 @@ describe.each(["/rpc", "/jsonrpc"])("on %s", (path) => {
     expect(await post(path, text)).toEqual(ok(result(101, value)));
   });
 
-  test("a failing method tells its caller nothing of why", async () => {
+  test("a failing method does not reveal the reason to its caller", async () => {
     const text = `{"jsonrpc":"2.0","method":"trigger_error","params":["Test V2 Error"],"id":"v2-error-000"}`;
     expect(await post(path, text)).toEqual(
       ok({
@@ -220,7 +220,7 @@ describe.each(["/rpc", "/jsonrpc"])("on %s", (path) => {
     );
   });
 
-  test("wrong params are distinguished by what is wrong with them", async () => {
+  test("invalid params are reported with their fault", async () => {
     const text = `{"jsonrpc":"2.0","method":"add","params":["two",3],"id":8}`;
     const { body } = await post(path, text);
     expect(body).toMatchObject({
@@ -318,7 +318,7 @@ describe("hostile messages", () => {
     expect(JSON.stringify(body).length).toBeLessThan(1000);
   });
 
-  test("an id that a double cannot hold comes back as it was written", async () => {
+  test("an id that a double cannot hold is returned as written", async () => {
     const text = `{"jsonrpc":"2.0","method":"add","params":[1,2],"id":9007199254740993}`;
     const headers = { "content-type": "application/json" };
     const response = await fetch(`${demo.origin}/rpc`, { method: "POST", headers, body: text });

@@ -62,7 +62,7 @@ describe("WebSocket", () => {
     expect(JSON.parse(answer)).toEqual({ jsonrpc: "2.0", result: "[Paritosh] hi", id: 901 });
   });
 
-  test("the server pushes onTick until it is told to stop", async () => {
+  test("the server pushes onTick until it is stopped", async () => {
     const socket = new WebSocket(`${demo.origin.replace("http", "ws")}/rpc/ws`);
     const heard: { method?: string; id?: number; result?: unknown }[] = [];
     const stopped = new Promise<void>((resolve, reject) => {

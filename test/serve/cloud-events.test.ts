@@ -43,7 +43,7 @@ test("a header of the delivery is not an attribute of an event without that name
   expect(headers[0]).not.toHaveProperty("ce-subject");
 });
 
-test("data comes in the body of an event in the binary form, and in no header", async () => {
+test("in the binary form data is in the body, and in no header", async () => {
   const data: unknown[] = [];
   const { post } = await serving({ paramsOf: (event) => [data.push(event.data)] });
   const attributes = Object.entries(plain).map(([name, value]) => [`ce-${name}`, value]);

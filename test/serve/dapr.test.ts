@@ -44,7 +44,7 @@ const wrapped = (id: string, rest: object): object => ({
   ...rest,
 });
 
-test("subscriptions are told to Dapr with routes, metadata, bulk and dead letters", async () => {
+test("Dapr gets the subscriptions with routes, metadata, bulk and dead letters", async () => {
   const { at } = await serving({
     subscriptions: [
       {

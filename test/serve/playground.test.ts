@@ -79,7 +79,7 @@ test("all of it takes less than 250 kB", () => {
   expect(total).toBeLessThan(250_000);
 });
 
-test("the page is told what it can call", async () => {
+test("the page gets the endpoints that it can call", async () => {
   const response = await fetch(`${origin}/playground.json`);
   expect(await response.json()).toEqual({ endpoints: ["/rpc", "/other"] });
 });

@@ -95,7 +95,7 @@ test("a worker that crashed is replaced, and the others answer meanwhile", async
   expect(await pids(served.origin, 2)).not.toContain(JSON.parse(line).pid);
 });
 
-test("--watch serves the module as it is after a change; one that cannot start changes nothing", async () => {
+test("--watch serves the changed module; one that cannot start changes nothing", async () => {
   const served = await serveWorkers("export const text = () => 'one';", ["--watch"]);
   const text = async (): Promise<unknown> => {
     const client = createClient(httpLink(`${served.origin}/rpc`), { use: [retry()] });

@@ -74,7 +74,7 @@ test("a class is refused by its name, as it cannot be called", () => {
   expect(createServer({ classify, class: () => "b" }).methodNames()).toContain("classify");
 });
 
-test("a class's instance and a promise, which have no methods of their own, are refused", () => {
+test("an instance of a class and a promise, which have no own methods, are refused", () => {
   class Account {
     balance() {
       return 1;

@@ -69,7 +69,7 @@ test("a call that was ended counts until its handler is done", async () => {
   expect(await server.receive(requestText("wait"))).toContain("late");
 });
 
-test("the calls of one origin have a limit of their own", async () => {
+test("the calls of one origin have their own limit", async () => {
   const gate = new Gate();
   const server = createServer({ wait: () => gate.promise });
   const origin = new Origin(undefined, undefined, { maxInFlight: 1, maxStreams: 1 });

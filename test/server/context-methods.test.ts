@@ -58,7 +58,7 @@ describe("methods with a context", () => {
     expect(await testClient(methods, ann).api.hello()).toBe("Ann");
   });
 
-  test("complete the groups of a contract that knows nothing of the context", async () => {
+  test("implement the groups of a contract that does not mention the context", async () => {
     const contract = {
       open: { echo: method({ params: z.object({ text: z.string() }), result: z.string() }) },
       team: {

@@ -31,7 +31,7 @@ function watched(): { contexts: Context[]; methods: Methods } {
   return { contexts, methods };
 }
 
-test("every call knows its id, its method and where it came from", async () => {
+test("every call has its id, its method and its origin", async () => {
   const { contexts, methods } = watched();
   const log = new RecordingLog();
   const server = createServer(methods, { log });

@@ -95,7 +95,7 @@ test("a signal that is first read after the deadline is aborted already", async 
   expect(call.signal.reason).toMatchObject({ code: -32003 });
 });
 
-test("a result that comes after the deadline is dropped", async () => {
+test("a result after the deadline is dropped", async () => {
   const { clock, gate, log, server } = stuckServer();
   const answer = server.receive(requestText("stuck"));
   clock.advance(1_000 + slackMs);
@@ -144,7 +144,7 @@ test("a time-out that makes no sense is ignored", async () => {
   }
 });
 
-test("a wire may tell the caller's time beside the message", async () => {
+test("a wire may have the caller's time-out beside the message", async () => {
   const transport = { kind: "test", headers: {}, remoteAddress: undefined, timeoutMs: 100 };
   const { clock, server } = stuckServer();
   await expectTimeout(clock, server.receive(requestText("stuck"), new Origin(transport)), 100);

@@ -87,7 +87,7 @@ test("an error of a subclass of RpcError reaches the caller", async () => {
   );
 });
 
-test("invalidParams says what is wrong in the way of the validation", async () => {
+test("invalidParams has the form of a validation error", async () => {
   const server = createServer({
     generate: () => {
       throw invalidParams("Prompt too long");
@@ -122,7 +122,7 @@ test("data that JSON cannot hold is left out of an error", async () => {
   ]);
 });
 
-test("an RpcError knows its code, and needs an integer for it", () => {
+test("an RpcError has a code, which must be an integer", () => {
   const error: unknown = new RpcError(1001, "x", { a: 1 }, { cause: "why" });
   expect(error).toBeInstanceOf(Error);
   expect(error).toMatchObject({
@@ -142,7 +142,7 @@ test("an RpcError knows its code, and needs an integer for it", () => {
   }
 });
 
-test("own error codes stay where MCP reserves none", () => {
+test("own error codes are outside of those that MCP reserves", () => {
   const own = Object.values(ErrorCode).filter((code) => code > -32600);
   expect(own.length).toBeGreaterThan(0);
   for (const code of own) expect(code >= -32019 && code <= -32000).toBe(true);
@@ -201,7 +201,7 @@ describe("declared errors", () => {
     });
   });
 
-  test("need a schema that answers at once", async () => {
+  test("need a synchronous schema", async () => {
     const { server, log } = serverThatThrows((make) => make["SLOW"]!(1));
     expect(server.receive(requestText("pay"))).toBe(internalError);
     expect(String(log.entries[0]?.fields["err"])).toContain("synchronously");

@@ -5,7 +5,7 @@ import { ask, issuesOf, requestText } from "./asking.ts";
 
 const echo = { echo: (value: unknown) => value, later: async (value: unknown) => value };
 
-test("the limits are those of the design", () => {
+test("the default limits", () => {
   expect(createServer({}).limits).toEqual(defaultLimits);
   expect(defaultLimits).toMatchObject({
     maxMessageBytes: 1024 * 1024,
@@ -79,7 +79,7 @@ test("too many issues are cut short, so that a wrong request has no enormous ans
   expect(issuesOf(few)).toHaveLength(20);
 });
 
-test("a depth that the server allows costs nothing to refuse beyond it", async () => {
+test("refusing a depth beyond the limit is cheap", async () => {
   const deep = (levels: number) => `${"[".repeat(levels)}${"]".repeat(levels)}`;
   const text = (params: string) => `{"jsonrpc":"2.0","method":"echo","params":${params},"id":1}`;
   for (const maxDepth of [2, 3, 10, 64, 500]) {

@@ -180,7 +180,7 @@ test("what middleware throws is treated like what a method throws", async () => 
   }
 });
 
-test("middleware that forgets to reply is told in the log, and its caller gets an error", async () => {
+test("middleware that forgets to reply is reported in the log, and its caller gets an error", async () => {
   const log = new RecordingLog();
   const forgetful: Middleware = (next) => (request, context) => {
     next(request, context);

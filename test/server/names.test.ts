@@ -66,7 +66,7 @@ test("a name that two methods share is refused", () => {
   );
 });
 
-test("what is neither a method nor a group is refused by its name", () => {
+test("anything but a method or a group is refused by its name", () => {
   for (const entry of [1, "x", null, undefined, true]) {
     const methods = { group: { entry } } as unknown as Methods;
     expect(() => createServer(methods)).toThrow(
@@ -75,7 +75,7 @@ test("what is neither a method nor a group is refused by its name", () => {
   }
 });
 
-test("a server without methods knows none", async () => {
+test('a server without methods answers "method not found"', async () => {
   expect(await ask(createServer({}), "anything")).toMatchObject({ error: { code: -32601 } });
 });
 

@@ -120,7 +120,7 @@ describe.each(libraries)("params with $name", (library) => {
     }
   });
 
-  test("that are all missing are told all at once", async () => {
+  test("that are missing are all reported together", async () => {
     for (const params of [undefined, {}, []]) {
       const response = await ask(server, "span", params);
       expect(response.error).toMatchObject({ code: -32602 });
@@ -137,7 +137,7 @@ describe.each(libraries)("params with $name", (library) => {
     });
   });
 
-  test("are told by their whole path", async () => {
+  test("are reported by their whole path", async () => {
     const response = await ask(server, "nested", { user: { age: "old" } });
     expect(issuesOf(response).map(({ path }) => path)).toEqual([["user", "age"]]);
     expect(response.error?.data).toHaveProperty("details", expect.stringMatching(/^user\.age: /));
@@ -150,7 +150,7 @@ describe.each(libraries)("params with $name", (library) => {
     });
   });
 
-  test("of a tuple are told by their position", async () => {
+  test("of a tuple are reported by their position", async () => {
     const response = await ask(server, "pair", ["Ada", "36"]);
     expect(response.error).toMatchObject({ code: -32602 });
     expect(issuesOf(response).map(({ path }) => path)).toEqual([[1]]);
@@ -216,7 +216,7 @@ describe("schemas that take time", () => {
   });
 });
 
-test("positional names can be given where the schema does not tell them", async () => {
+test("positional names can be given if the schema does not have them", async () => {
   const schema = z.record(z.string(), z.number());
   const server = createServer({
     named: method({ params: schema }, (params) => params),
@@ -271,13 +271,13 @@ describe("params that are left out", () => {
     expect((await ask(nulls, name, null)).result).toEqual(result);
   });
 
-  test("are not what was left empty", async () => {
+  test("are not params that were left empty", async () => {
     const server = createServer(served);
     expect(issuesOf(await ask(server, "whole", {}))).toMatchObject([{ path: ["x"] }]);
     expect((await ask(server, "list", [])).error).toMatchObject({ code: -32602 });
   });
 
-  test("are told with what is missing where there must be some", async () => {
+  test("are reported as missing if they are required", async () => {
     const server = createServer(served);
     for (const name of ["needed", "neededLater"]) {
       expect(issuesOf(await ask(server, name))).toMatchObject([{ path: ["x"] }]);
@@ -297,7 +297,7 @@ describe("params that are left out", () => {
   });
 });
 
-test("an array schema takes as many params as come", async () => {
+test("an array schema takes any number of params", async () => {
   const server = createServer({
     zod: method({ params: z.array(z.number()) }, (numbers) => numbers.length),
     valibot: method({ params: v.array(v.number()) }, (numbers) => numbers.length),

@@ -69,14 +69,14 @@ describe("called by name", () => {
 });
 
 describe("called with an object that is an argument itself", () => {
-  test("a function of one gets it as it is, also under its own name", async () => {
+  test("a function with one parameter gets it unchanged, also if a member has that name", async () => {
     const server = createServer({ echo: (message: unknown) => message });
     expect(await ask(server, "echo", { message: "hi" })).toMatchObject({
       result: { message: "hi" },
     });
   });
 
-  test("a function of several gets it where a member is none of its names", async () => {
+  test("a function with several gets it if a member is not the name of one", async () => {
     const methods = {
       save: (user: { id: number; name: string }, id?: number) => `${user.name} ${id}`,
       settings: (options: { loud?: boolean }, level?: number) => [options, level],

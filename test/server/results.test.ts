@@ -37,7 +37,7 @@ test("a result that its schema refuses is an internal error without details, and
   }
 });
 
-test("an async iterable is no result, and the log says what to do", async () => {
+test("an async iterable is not a valid result, and the log says what to do", async () => {
   const log = new RecordingLog();
   async function* items() {
     yield 1;

@@ -37,7 +37,7 @@ function refusalOf(params: unknown, types: unknown): unknown {
 }
 
 describe("values that come back", () => {
-  test("are what was sent", async () => {
+  test("equal those that were sent", async () => {
     const client = createClient(linkTo(createServer(echo)), { values: "rich" });
     deepStrictEqual(await client.call("echo", [oneOfEach]), oneOfEach);
     await fc.assert(
@@ -56,7 +56,7 @@ describe("values that come back", () => {
     deepStrictEqual(value, { at, list: [at, { at }] });
   });
 
-  test("are validated as what they are", async () => {
+  test("are validated as rich values", async () => {
     const params = z.object({ at: z.date(), size: z.bigint(), tags: z.set(z.string()) });
     const methods = { year: method({ params }, ({ at, size }) => BigInt(at.getFullYear()) + size) };
     const link = linkTo(createServer(methods));
@@ -104,7 +104,7 @@ const money: ValueType<Money> = {
 };
 
 describe("a type of one's own", () => {
-  test("comes back as an instance of its class, with the rich values in it", async () => {
+  test("is returned as an instance of its class, with the rich values in it", async () => {
     const server = createServer(echo, { types: [money] });
     const client = createClient(linkTo(server), { values: "rich", types: [money] });
     const value = new Map([["price", new Money(499n, new Date(0))]]);
@@ -120,7 +120,7 @@ describe("a type of one's own", () => {
     await expect(naive.call("price")).rejects.toMatchObject({ code: "BAD_REPLY" });
   });
 
-  test("must have a name of its own, and a form in JSON", async () => {
+  test("must have its own name, and a form in JSON", async () => {
     const twice = () => createServer(echo, { types: [money, money] });
     expect(twice).toThrow('there are two value types with the name "money"');
     expect(() => createServer(echo, { types: [{ ...money, name: "date" }] })).toThrow('"date"');
@@ -222,7 +222,7 @@ describe("a server refuses", () => {
     expect(server.receive(text)).toContain("more than 1 values have types");
   });
 
-  test("wrong types of a concealed method as if there were no such method", () => {
+  test("invalid types for a hidden method as for a method that does not exist", () => {
     const access = { scopes: ["admin"] };
     const server = createServer({ secret: method({ access }, () => 1) });
     const request = { jsonrpc: "2.0", method: "secret", params: ["x"], id: 1 };
@@ -374,7 +374,7 @@ describe("a file in an item", () => {
     expect(sizes).toEqual([5]);
   });
 
-  test("that is still being read when its call is over is left", async () => {
+  test("that is still being read when its call ends is closed", async () => {
     const server = createServer({
       keep: method({ upload: z.instanceof(ReadableStream) }, async (_, call) => {
         for await (const _photo of call.upload);

@@ -113,7 +113,7 @@ test("calls have ten seconds to drain by default", async () => {
   await closing;
 });
 
-test("nothing waits for the time to drain once all calls are done", async () => {
+test("closing does not wait for drainMs once all calls have ended", async () => {
   const clock = new FakeClock();
   const gate = new Gate();
   const server = createServer(
@@ -167,7 +167,7 @@ test("wires close after the last call, and closing waits for them", async () => 
   expect(steps).toEqual(["call done", "wire closes", "wire closed", "server closed"]);
 });
 
-test("a server at the end of its scope is closed", async () => {
+test("`await using` closes a server at the end of its scope", async () => {
   let kept: Server | undefined;
   {
     await using server: Server = drainable().server;

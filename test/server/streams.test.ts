@@ -212,7 +212,7 @@ test("a stream that is cancelled runs its cleanup and sends nothing more", async
   expect(log.entries).toEqual([]);
 });
 
-test("what waits for an event that never comes is left at once", async () => {
+test("a generator that waits for an event that never happens is left at once", async () => {
   const clock = new EventEmitter();
   const { server, peer, origin, log } = streaming({ ticks: stream({}, () => on(clock, "tick")) });
   const answer = server.receive(requestText("ticks"), origin);

@@ -18,7 +18,7 @@ function serving(options?: Parameters<typeof topic>[0]) {
 /** The server has heard what was sent when a message has gone there and back. */
 const exchanged = () => new Promise((resolve) => setImmediate(resolve));
 
-test("every subscriber gets what is published after it came", async () => {
+test("every subscriber gets what is published after it subscribed", async () => {
   const { prices, api } = serving();
   const first = api.prices()[Symbol.asyncIterator]();
   const one = first.next();
@@ -88,7 +88,7 @@ test("one that is too slow is no longer a subscriber", () => {
   expect([prices.size, prices.waiting]).toEqual([0, 0]);
 });
 
-test("what is published after the end of a topic takes nothing from what waits", async () => {
+test("publishing after the end of a topic does not drop waiting items", async () => {
   const prices = topic<number>({ maxQueue: 2, onFull: "drop-oldest" });
   const reader = prices.subscribe({ signal: new AbortController().signal });
   for (const price of [1, 2]) prices.publish(price);

@@ -78,7 +78,7 @@ test("limits that are not numbers of at least 1 are refused", () => {
   );
 });
 
-test("a crowd is logged once a minute, with how many were dropped in between", () => {
+test("dropped connections are logged once a minute, with their number", () => {
   const lines: object[] = [];
   const log: Log = { ...silentLog, warn: (fields, message) => lines.push({ ...fields, message }) };
   const clock = new FakeClock();

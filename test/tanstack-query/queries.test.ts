@@ -185,7 +185,7 @@ describe("queries", () => {
   });
 });
 
-test("a mutation calls its method with what it is given", async () => {
+test("a mutation calls its method with its variables", async () => {
   const { rpc, queries } = board();
   const observer = new MutationObserver(queries, rpc.tasks.create.mutationOptions());
   const made = await observer.mutate({ title: "two" });
@@ -196,7 +196,7 @@ test("a mutation calls its method with what it is given", async () => {
 });
 
 describe("streams", () => {
-  test("give their items as they come, up to a limit, until nothing observes them", async () => {
+  test("give their items as they arrive, up to a limit, until nothing observes them", async () => {
     const { rpc, queries, changes } = board();
     const options = rpc.tasks.changes.streamedOptions(undefined, { maxItems: 2 });
     const observer = new QueryObserver(queries, options);

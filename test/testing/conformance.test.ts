@@ -94,7 +94,7 @@ test("the list is in the docs", async () => {
 });
 
 describe("a run", () => {
-  test("sends what it says and no more", async () => {
+  test("sends the messages of its cases and no others", async () => {
     const server = createServer(methods, { log: silentLog });
     let requests = 0;
     const handle = nodeHandler(server);
@@ -156,7 +156,7 @@ describe("a run", () => {
     expect(outcomes(named, "passed")).toEqual(["core/call", "core/result"]);
   });
 
-  test("stops when it is told to, with what it knows", async () => {
+  test("can be stopped, and returns the results so far", async () => {
     const { http } = await demo();
     const stop = new AbortController();
     const report = await runConformance(httpConformanceWire(http.url), {
@@ -205,7 +205,7 @@ describe("a server that does not answer", () => {
     });
   });
 
-  test("is silent when it takes the connection and says nothing", async () => {
+  test("is silent if it accepts the connection and does not reply", async () => {
     const wire = memoryLine(() => {});
     const report = await runConformance(wire, impatient);
     expect(report).toMatchObject({
@@ -235,7 +235,7 @@ describe("a server that does not answer", () => {
     expect(outcomes(report, "skipped")).toContain("batch/notifications");
   });
 
-  test("is told from one that is silent about one message, or hangs up on it", async () => {
+  test("differs from one that does not reply to one message, or disconnects on it", async () => {
     const server = createServer(methods, { log: silentLog });
     closing.push(() => server.close());
     const wire = memoryLine(async (text, listener) => {

@@ -222,7 +222,7 @@ describe("the kit finds out", () => {
     expect([...groups].sort()).toEqual([...conformanceGroups].sort());
   });
 
-  test("nothing in the right server behind them", async () => {
+  test("no fault in the correct server behind them", async () => {
     const report = await runConformance(wireTo((answer) => answer));
     expect(failed(report)).toEqual([]);
     expect(report.ok).toBe(true);

@@ -31,7 +31,7 @@ describe.each(Object.entries(links))("%s", (_, [link, forms]) => {
     },
   );
 
-  test("shows neither the user nor the query of what it refuses", () => {
+  test("shows neither the user nor the query of a refused address", () => {
     const sentence = `the address must be ${forms}, not ftp://host/rpc`;
     expect(() => link("ftp://me:secret@host/rpc?token=secret")).toThrow(new TypeError(sentence));
   });
@@ -48,12 +48,12 @@ test.each([
   expect(link).toThrow(new TypeError(sentence));
 });
 
-test("a connection to an address that is none is refused in the same way", async () => {
+test("a connection to an invalid address is refused in the same way", async () => {
   const sentence = `the address must be ${ws}, not localhost:8000`;
   await expect(connectWebSocket("localhost:8000")).rejects.toThrow(new TypeError(sentence));
 });
 
-test("addresses relative to a page are taken where there may be one", async () => {
+test("addresses relative to a page are accepted by links that pages use", async () => {
   vi.stubGlobal("location", { href: "https://example.com/app/" });
   onTestFinished(() => void vi.unstubAllGlobals());
   for (const address of ["/rpc", "rpc", "../rpc", "?a=b:c", "//host:8000/rpc"]) {

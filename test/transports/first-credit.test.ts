@@ -185,7 +185,7 @@ describe("through a gateway", () => {
     expect(await served.halted()).toBeLessThanOrEqual(2 * window + 2);
   });
 
-  test("also where the caller cannot speak of credit, but the method is known to stream", async () => {
+  test("also if the caller cannot send credit, but the method is known to stream", async () => {
     const served = endless();
     const { wrapChannel, hold, release } = holding();
     const gateway = await joined(served, (channel) => {
@@ -219,7 +219,7 @@ describe("credit in a request", () => {
     return { ...served, channel, ask, give };
   }
 
-  test("holds until the reader speaks itself, which counts from the first item too", async () => {
+  test("applies until the reader sends credit, which also counts from the first item", async () => {
     const { ask, give, halted } = serve();
     ask({ credit: 10 });
     expect(await halted()).toBe(11);
@@ -229,13 +229,13 @@ describe("credit in a request", () => {
     expect(await halted()).toBe(18);
   });
 
-  test.each([0, -1, "64", null])("that is no count is none: %j", async (credit) => {
+  test.each([0, -1, "64", null])("that is not a number is ignored: %j", async (credit) => {
     const { ask, halted } = serve();
     ask({ credit });
     await expect(halted()).rejects.toThrow("goes on");
   });
 
-  test("over HTTP, where no more could be given, is not heeded", async () => {
+  test("over HTTP, where no more could be given, is ignored", async () => {
     const { server } = endless();
     const { url } = await serveHttp(server, { port: 0 });
     const response = await fetch(url, {

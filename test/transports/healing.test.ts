@@ -199,7 +199,7 @@ describe.each([
     expect(seen).toEqual([1, "gap", 2]);
   });
 
-  test("a call that was sent fails and never runs twice, one that waits goes out", async () => {
+  test("a call that was sent fails and never runs twice, one that waits is sent", async () => {
     const { runs, methods, server, release } = journalled();
     await using wire = await open(server);
     const client = createClient<typeof methods>(wire.link);

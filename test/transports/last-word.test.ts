@@ -111,14 +111,14 @@ describe.each([
     expect(heard).toHaveLength(4);
   });
 
-  test("is answered so at once where nothing reconnects", async () => {
+  test("fails with that at once on links that do not reconnect", async () => {
     const { hear, heard } = refusing(1);
     await using client = createClient(wire.link(await wire.serve(hear), false));
     await expect(client.call("pay")).rejects.toMatchObject({ code: -32006 });
     expect(heard).toHaveLength(1);
   });
 
-  test("goes to the next link at once where there is one", async () => {
+  test("goes to the next link at once if there is one", async () => {
     const { hear, heard } = refusing(Number.POSITIVE_INFINITY);
     const next = refusing(0);
     const links = [hear, next.hear].map(async (own) => wire.link(await wire.serve(own), reconnect));
@@ -127,7 +127,7 @@ describe.each([
     expect([heard, next.heard]).toEqual([["pay"], ["pay"]]);
   });
 
-  test("does not go out again once it was cancelled", async () => {
+  test("is not sent again once it was cancelled", async () => {
     const { hear, heard } = refusing(Number.POSITIVE_INFINITY);
     const refused = deferred();
     const link = wire.link(
@@ -146,7 +146,7 @@ describe.each([
     expect(heard.filter((method) => method === "pay")).toHaveLength(1);
   });
 
-  test("goes out again if it was cut off, where it may run twice, and only there", async () => {
+  test("is sent again if it was cut off, only if it is idempotent", async () => {
     const { hear, heard } = refusing(2, {
       ran: true,
       reason: "stopping",
@@ -250,7 +250,7 @@ describe.each([
     expect(heard).toHaveLength(4);
   });
 
-  test("is told to have not run where nothing reconnects", async () => {
+  test("is reported as not run on links that do not reconnect", async () => {
     const { hear } = goingAway(1);
     await using client = createClient(wire.link(await wire.serve(hear), false));
     await expect(client.call("pay")).rejects.toMatchObject({

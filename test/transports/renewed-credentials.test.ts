@@ -136,7 +136,7 @@ describe("webSocketLink", () => {
     expect(state.asked).toEqual([false, true]);
   });
 
-  test("fails if credentials do not come in time", async () => {
+  test("fails if credentials do not arrive in time", async () => {
     const { url } = await setUp();
     const credentials = () => new Promise<never>(() => {});
     const opened = connectWebSocket(url, { credentials, connectTimeoutMs: 1 });

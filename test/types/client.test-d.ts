@@ -160,7 +160,7 @@ test("streams are iterated over, with the type of their items", async () => {
   for await (const _ of api.now());
 });
 
-test("a known name brings its types, and any other name needs the type of its result", async () => {
+test("a known name has its types, and any other name needs the type of its result", async () => {
   expectTypeOf(await client.call("math/add", { a: 1, b: 2 })).toEqualTypeOf<number>();
   expectTypeOf(await client.call("math/add", [1, 2])).toEqualTypeOf<number>();
   expectTypeOf(await client.call("now")).toEqualTypeOf<string>();
@@ -201,7 +201,7 @@ test("a known name brings its types, and any other name needs the type of its re
   await client.call("now", undefined, { timeoutMs: "5" });
 });
 
-test("a known name is used as what it is, with the params that it needs", async () => {
+test("a known name must be used by its kind, with its params", async () => {
   expectTypeOf(await client.call("greet")).toEqualTypeOf<{
     name?: string;
     times: number;

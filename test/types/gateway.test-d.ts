@@ -26,7 +26,7 @@ test("a route leads to an upstream that there is", () => {
   });
 });
 
-test("a link of a target takes the service as it comes", () => {
+test("a link of a target accepts the service that it is given", () => {
   const connects: Connect[] = [
     (service) => tcpLink({ port: 1, service }),
     (service) => unixLink("/tmp/socket", { service }),

@@ -65,7 +65,7 @@ test("a handler returns what its result schema takes, now or later", () => {
   method({ result: type("number") }, () => "1");
 });
 
-test("without a result schema a handler returns what it likes", () => {
+test("without a result schema a handler returns anything", () => {
   method({}, () => "x");
   method({}, async () => ({ a: 1 }));
   method({}, () => {});
@@ -161,7 +161,7 @@ test("progress is what its schema takes", () => {
   method({}, (_, call) => call.progress({ any: "thing" }));
 });
 
-test("a method without errors makes none", () => {
+test("a method without errors has no constructors for them", () => {
   method({}, (_, __, make) => {
     // @ts-expect-error: none was declared.
     make.ANY();
@@ -244,7 +244,7 @@ test("implement wants each handler of a contract, with its types", () => {
   createServer(complete);
 });
 
-test("implement refuses what is missing, wrong or too much", () => {
+test("implement refuses missing, wrong and additional handlers", () => {
   const count = () => [1];
   const ping = () => 1;
   const math = { add: () => 1 };

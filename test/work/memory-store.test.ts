@@ -6,7 +6,7 @@ import { recordOf, storeContract } from "./store-contract.ts";
 describe("a store in memory", () => {
   storeContract(async () => new MemoryWorkStore());
 
-  test("forgets a record when its time is up, and one with a time of its own by that", () => {
+  test("drops a record after ttlMs, or after its own ttlMs", () => {
     const clock = new FakeClock();
     const store = new MemoryWorkStore({ clock, ttlMs: 10_000 });
     store.save(recordOf("long"));

@@ -19,7 +19,7 @@ export function recordOf(id: string, more: Partial<WorkRecord> = {}): WorkRecord
 
 /** What every store must do. `open` gives one that is empty, or that no other test has used. */
 export function storeContract(open: () => Promise<WorkStore>): void {
-  test("gives back what it was given, until it is removed", async () => {
+  test("returns what was stored, until it is removed", async () => {
     const store = await open();
     const record = recordOf("kept", { leaseUntil: 5 });
     expect(await store.load("kept")).toBeUndefined();
@@ -31,7 +31,7 @@ export function storeContract(open: () => Promise<WorkStore>): void {
     expect((await store.list({ owner: "me", limit: 9 })).total).toBe(0);
   });
 
-  test("stores only the version that follows, whoever writes it", async () => {
+  test("stores only the next version, whichever process writes it", async () => {
     const store = await open();
     const save = (version: number, text = "") =>
       store.save(recordOf("raced", { version, body: { text } }));

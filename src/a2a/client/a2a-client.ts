@@ -125,7 +125,10 @@ export class A2aClient {
   /** The tasks of this caller, newest first. Agents of 0.3 cannot list them. */
   async listTasks(params: ListTasksParams = {}): Promise<ListTasksResult> {
     if (this.#at.version !== "1.0")
-      throw new WireError("UNSUPPORTED", "the agent speaks A2A 0.3, which cannot list tasks");
+      throw new WireError(
+        "UNSUPPORTED",
+        "the agent supports only A2A 0.3, which cannot list tasks",
+      );
     return this.#call("ListTasks", { ...this.#tenant(), ...params });
   }
 

@@ -24,7 +24,7 @@ export const command = defineCommand({
   about: aboutParams,
   options: {
     ...serverOptions,
-    timeout: option("time", "end the stream then, such as 1m (default never)"),
+    timeout: option("time", "end the stream after this, such as 1m (default never)"),
     ...verboseOption,
     json: flag("print failures as JSON too; items always are"),
   },

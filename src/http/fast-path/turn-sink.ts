@@ -13,7 +13,7 @@ export interface TurnHost {
 }
 
 /**
- * Collects events until the end of the turn in which the first one comes. If the response is complete by then, it is one
+ * Collects events until the end of the turn in which the first one is sent. If the response is complete by then, it is one
  * reply, as short streams are; otherwise Node sends these events and all that follow.
  */
 export class TurnSink implements EventSink {

@@ -1,5 +1,6 @@
 import type { CallOptions } from "../../client/outgoing-call.ts";
 import { pause } from "../../protocol/clock.ts";
+import { membersOf } from "../../protocol/envelope.ts";
 import { isRpcError, type RpcError, WireError } from "../../protocol/errors.ts";
 import { badReply } from "../../protocol/pair.ts";
 import { isRecord } from "../../protocol/record.ts";
@@ -131,7 +132,7 @@ function urlElicitations(
 }
 
 function pagesIn(data: unknown): readonly ElicitUrlParams[] | undefined {
-  const { elicitations } = isRecord(data) ? data : {};
+  const { elicitations } = membersOf(data);
   const isPage = (each: unknown): boolean =>
     isRecord(each) && each.mode === "url" && typeof each.url === "string";
   const isList = Array.isArray(elicitations) && elicitations.length > 0;

@@ -1,4 +1,4 @@
-import { isRecord } from "../../protocol/record.ts";
+import { membersOf } from "../../protocol/envelope.ts";
 import type { Method } from "../../server/method.ts";
 import type { ContentBlock } from "../content.ts";
 import { invalidArguments } from "../errors.ts";
@@ -66,7 +66,7 @@ export function agentTool(
     additionalProperties: false,
   };
   return tool({ description, ...definition, input }, async (given, { signal }) => {
-    const { message, taskId } = isRecord(given) ? given : {};
+    const { message, taskId } = membersOf(given);
     if (typeof message !== "string") throw invalidArguments('"message" must be a string');
     const known = typeof taskId === "string" ? { taskId } : {};
     const answer = await agent.send(message, { ...known, signal });

@@ -1,5 +1,6 @@
 import { base64 } from "../../protocol/base64.ts";
 import type { Context } from "../../protocol/context.ts";
+import { membersOf } from "../../protocol/envelope.ts";
 import type { Reply } from "../../protocol/message.ts";
 import { isRecord } from "../../protocol/record.ts";
 import type { ResourceContents } from "../content.ts";
@@ -71,7 +72,7 @@ export function features(catalog: Catalog, rounds: HandlerRounds): [string, Oper
     if (completers === undefined)
       throw invalidArguments('"ref" does not name a known prompt or resource');
     const suggest = Object.hasOwn(completers, name) ? completers[name] : undefined;
-    const chosen = isRecord(given) && isRecord(given.arguments) ? given.arguments : {};
+    const chosen = membersOf(membersOf(given).arguments);
     const call = new FeatureCall(context, "completion/complete", caller, params._meta as Meta);
     const all = (await suggest?.(value, chosen as Record<string, string>, call)) ?? [];
     const values = all.slice(0, mostSuggestions);

@@ -1,7 +1,7 @@
 import { Pending } from "../../connection/pending.ts";
+import { membersOf } from "../../protocol/envelope.ts";
 import { isRpcError } from "../../protocol/errors.ts";
 import type { Peer } from "../../protocol/origin.ts";
-import { isRecord } from "../../protocol/record.ts";
 import type { ClientCapabilities, Implementation, LogLevel } from "../capabilities.ts";
 import { McpErrorCode } from "../errors.ts";
 import { type LegacyRevision, latestLegacy } from "../revisions.ts";
@@ -87,9 +87,9 @@ export function rememberPage(session: Session, elicitationId: string): void {
 /** Remembers the pages in an error that requires them. */
 export function rememberPagesOf(session: Session, error: unknown): void {
   if (!isRpcError(error, McpErrorCode.UrlElicitationRequired)) return;
-  const { elicitations } = isRecord(error.data) ? error.data : {};
+  const { elicitations } = membersOf(error.data);
   for (const each of Array.isArray(elicitations) ? elicitations : []) {
-    const { elicitationId } = isRecord(each) ? each : {};
+    const { elicitationId } = membersOf(each);
     if (typeof elicitationId === "string") rememberPage(session, elicitationId);
   }
 }

@@ -1,4 +1,5 @@
 import type { CallContext } from "../../protocol/context.ts";
+import { membersOf } from "../../protocol/envelope.ts";
 import { invalidParams, methodNotFound } from "../../protocol/errors.ts";
 import {
   andThen,
@@ -31,7 +32,7 @@ export function toolCalls(catalog: Catalog, rounds: HandlerRounds, tasks: Tasks)
     context: CallContext,
     caller: Caller,
   ): MaybePromise<TaskRun> => {
-    const { ttl } = isRecord(params.task) ? params.task : {};
+    const { ttl } = membersOf(params.task);
     /** The call has its own signal, and outlives its request. */
     const work = (started: TaskRun): MaybePromise<object> => {
       const detached = {

@@ -1,7 +1,7 @@
 import { type CallAnswerer, NoMethods } from "../../connection/no-methods.ts";
 import { BriefMap } from "../../protocol/brief-map.ts";
 import { systemClock } from "../../protocol/clock.ts";
-import { type Envelope, isEnvelope } from "../../protocol/envelope.ts";
+import { type Envelope, isEnvelope, membersOf } from "../../protocol/envelope.ts";
 import { connectionLost, cutShort, ErrorCode, serverBusy } from "../../protocol/errors.ts";
 import { defaultLimits, type Limits } from "../../protocol/limits.ts";
 import { LinkedList } from "../../protocol/linked-list.ts";
@@ -250,7 +250,7 @@ export class IncomingCalls {
   }
 
   #control(message: Envelope, call: IncomingCall, text: string): void {
-    const { id, count } = (isEnvelope(message.params) ? message.params : {}) as {
+    const { id, count } = membersOf(message.params) as {
       id?: Id;
       count?: unknown;
     };
@@ -268,7 +268,7 @@ export class IncomingCalls {
 
   /** A probe contains all credit that was given, since messages with credit can be lost. */
   #restoreCredit({ params }: Envelope, call: IncomingCall): void {
-    const { given } = (isEnvelope(params) ? params : {}) as { given?: unknown };
+    const { given } = membersOf(params);
     if (typeof given !== "number" || given <= call.credit) return;
     const lost = given - call.credit;
     call.credit = given;
@@ -277,14 +277,14 @@ export class IncomingCalls {
 
   /** An item of an upload, or its end; each has a number, since messages can be lost. */
   #takeUpload({ params }: Envelope, call: IncomingCall, text: string): void {
-    const { seq } = (isEnvelope(params) ? params : {}) as { seq?: unknown };
+    const { seq } = membersOf(params);
     if (seq !== ++call.uploaded) this.end(call.origin, itemsLost);
     else receiveUpload(this.#service.running, call.origin, params, text.length, heapBytes(text));
   }
 
   /** A probe contains how much the caller has uploaded. */
   #checkUpload({ params }: Envelope, call: IncomingCall): void {
-    const { uploaded } = (isEnvelope(params) ? params : {}) as { uploaded?: unknown };
+    const { uploaded } = membersOf(params);
     if (typeof uploaded === "number" && uploaded > call.uploaded) this.end(call.origin, itemsLost);
   }
 

@@ -1,5 +1,5 @@
 import { type Clock, systemClock, type Timer } from "../../protocol/clock.ts";
-import { type Envelope, isEnvelope } from "../../protocol/envelope.ts";
+import { type Envelope, membersOf } from "../../protocol/envelope.ts";
 import { ErrorCode } from "../../protocol/errors.ts";
 import type { ErrorObject, Params } from "../../protocol/message.ts";
 import { requestText } from "../../protocol/serialize.ts";
@@ -145,7 +145,7 @@ export class Liveness {
 
   /** A worker answered `$/hello`. */
   receiveHello({ params }: Envelope): void {
-    const { reply } = (isEnvelope(params) ? params : {}) as { reply?: unknown };
+    const { reply } = membersOf(params);
     // Between accounts nats-server renames reply subjects, so a worker could not find a call by its own.
     this.#hasWorkers = reply === controlSubjectOf(this.#mailbox.address);
   }
@@ -341,6 +341,6 @@ function noticeText(method: string, params?: Params): string {
 
 /** The tokens that a message lists in `held`. Skips other values: an exception in a subscription callback would end the connection. */
 function tokensIn(params: unknown): readonly string[] {
-  const { held } = (isEnvelope(params) ? params : {}) as { held?: unknown };
+  const { held } = membersOf(params);
   return Array.isArray(held) ? held.filter((token) => typeof token === "string") : [];
 }

@@ -1,5 +1,5 @@
 import type { UnreadItems } from "../../connection/pending.ts";
-import { type Envelope, isEnvelope } from "../../protocol/envelope.ts";
+import { type Envelope, membersOf } from "../../protocol/envelope.ts";
 import type { Payload } from "../../protocol/exchange.ts";
 import type { Msg, MsgHdrs } from "./client-library.ts";
 import { itemsBefore } from "./headers.ts";
@@ -78,13 +78,13 @@ export class OutgoingCall {
   /** Counts an item; false if items before it are missing. */
   countItem({ params }: Envelope): boolean {
     this.#items++;
-    const { seq } = (isEnvelope(params) ? params : {}) as { seq?: unknown };
+    const { seq } = membersOf(params);
     return typeof seq !== "number" || seq === this.#items;
   }
 
   /** How many more items of the upload the worker asks for, by the total in its message. */
   newlyGranted({ params }: Envelope): number {
-    const { total } = (isEnvelope(params) ? params : {}) as { total?: unknown };
+    const { total } = membersOf(params);
     if (typeof total !== "number" || !(total > this.#granted)) return 0;
     const more = total - this.#granted;
     this.#granted = total;
@@ -93,7 +93,7 @@ export class OutgoingCall {
 
   /** Whether all items arrived that the worker had sent when it answered a probe. */
   hasItemsOf({ params }: Envelope): boolean {
-    const { items } = (isEnvelope(params) ? params : {}) as { items?: unknown };
+    const { items } = membersOf(params);
     return items === undefined || items === this.#items;
   }
 

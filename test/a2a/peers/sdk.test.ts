@@ -125,7 +125,7 @@ describeWith(["a2a peers"], "our client of an agent of the SDK", () => {
       return base;
     }
 
-    test("sends, streams, and asks about tasks", async () => {
+    test("sends, streams, and reads tasks", async () => {
       const agent = await a2aClient(await sdkAgent());
       expect(agent.card.name).toBe("SDK");
       const direct = await agent.send({

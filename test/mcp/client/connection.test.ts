@@ -129,7 +129,7 @@ test("a call without progress ends in time, and the server gets the cancellation
   expect((await other.message("notifications/cancelled")).params).toEqual({ requestId: id });
 });
 
-test("requests carry nothing that strict servers would refuse", async () => {
+test("requests have no members that strict servers would refuse", async () => {
   const other = legacyOther(({ id }, say) => say({ id, result: { content: [] } }));
   await using client = mcpClient(
     mcpChannelLink(() => other.near),
@@ -163,7 +163,7 @@ test("a channel that breaks is opened again, with a new handshake and the subscr
   expect(methods).toEqual(["initialize", "notifications/initialized", "resources/subscribe"]);
 });
 
-test("what a server does not know is told by its name", async () => {
+test("an error names the capability that a server lacks", async () => {
   const unknown = { code: -32601, message: "Method not found" };
   const legacy = legacyOther(({ id }, say) => {
     if (id !== undefined) say({ id, error: unknown });
@@ -193,7 +193,7 @@ test("what a server does not know is told by its name", async () => {
   }
 });
 
-test("a program that dies of the question for its era is asked in the old way", async () => {
+test("a program that dies when asked for its era is started again, for the legacy era", async () => {
   const script = `
     process.stdin.on("data", (data) => {
       for (const line of String(data).trim().split("\\n")) {
@@ -210,7 +210,7 @@ test("a program that dies of the question for its era is asked in the old way", 
   expect(await client.connect()).toMatchObject({ era: "legacy", revision: "2025-06-18" });
 });
 
-test("a program that never answers that question is asked in the old way", async () => {
+test("a program that does not answer that question is used in the legacy era", async () => {
   const clock = new FakeClock();
   const other = new Other(({ id, method }, say) => {
     if (method === "initialize") say({ id, result: initialized });

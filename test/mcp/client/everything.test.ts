@@ -149,7 +149,7 @@ describe.each([
     await client.ping();
   });
 
-  test("a task is waited for, and asks what it needs", async () => {
+  test("a task is awaited, and asks its questions", async () => {
     expect(await client.callTool("confirm_delete", { filename: "a.txt" })).toMatchObject({
       content: [{ type: "text" }],
     });

@@ -81,7 +81,7 @@ describe.each(["modern", "legacy"] as const)("%s", (era) => {
     expect(visited).toEqual(["https://example.com/pay"]);
   });
 
-  test("a task is asked after, and waited for", async () => {
+  test("a task is polled, and awaited", async () => {
     const task = await client.beginTool("quick", {}, { task: { ttlMs: 60_000 } });
     if (!(task instanceof McpTask)) throw new Error("no task");
     expect(await task.result()).toMatchObject({ content: [{ text: "done" }] });
@@ -104,7 +104,7 @@ describe.each(["modern", "legacy"] as const)("%s", (era) => {
     expect(content).toMatchObject([{ text: "accept decline accept" }]);
   });
 
-  test("a client that is closed stops what it was asked", async () => {
+  test("a closed client aborts the handlers of the server's questions", async () => {
     let tell: (signal: AbortSignal) => void = () => {};
     const asked = new Promise<AbortSignal>((resolve) => {
       tell = resolve;

@@ -5,7 +5,7 @@ import { listLines } from "../../../src/cli/mcp/view.ts";
 import { Terminal } from "../../../src/cli/terminal.ts";
 import { Input } from "../../../src/mcp/client/input.ts";
 
-test("a form with members that are not schemas is filled in as far as it is one", async () => {
+test("a form with members that are not schemas is filled in without these", async () => {
   let shown: unknown;
   const input = new Input({
     elicitForm: ({ requestedSchema }) => {

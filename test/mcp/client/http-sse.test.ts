@@ -26,7 +26,7 @@ function oldServer(
 
 const endpoint = "event: endpoint\ndata: /post\n\n";
 
-test("a client is closed though the server takes nothing that is posted", async () => {
+test("a client closes although the server accepts no POST", async () => {
   const clock = new FakeClock();
   await using server = await oldServer((response) => response.write(endpoint));
   const client = mcpClient(mcpHttpLink(server.url, { clock }), { ...self, timeoutMs: 50 });

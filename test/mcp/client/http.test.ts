@@ -11,7 +11,7 @@ const events = (...lines: string[]): string => `${lines.join("\n")}\n\n`;
 const eventHeaders = { "content-type": "text/event-stream" };
 
 describe("the legacy era over HTTP", () => {
-  test("the session, the revision and the end of it are told in headers", async () => {
+  test("the session, its revision and its end are sent in headers", async () => {
     await using server = await rawServer(
       legacy((request, response) => {
         if (request.verb === "POST") result(response, request, { tools: [] });
@@ -131,7 +131,7 @@ describe("the legacy era over HTTP", () => {
     expect(await cancelled).toEqual({ requestId: made?.message.id });
   });
 
-  test("a task is asked only of a server that has tasks", async () => {
+  test("a task is requested only from a server that has tasks", async () => {
     await using server = await rawServer(
       legacy((request, response) => {
         if (request.verb === "GET") response.writeHead(405).end();
@@ -150,7 +150,7 @@ describe("the legacy era over HTTP", () => {
     await expect(client.connect()).rejects.toThrow("2030-01-01");
   });
 
-  test("a server that fails is not taken for an old one", async () => {
+  test("a server that fails is not treated as a legacy server", async () => {
     await using server = await rawServer((_, response) => response.writeHead(503).end());
     await using client = mcpClient(mcpHttpLink(server.url), self);
     await expect(client.connect()).rejects.toMatchObject({ status: 503 });
@@ -265,7 +265,7 @@ describe("the modern era over HTTP", () => {
     expect(count()).toBe(2);
   });
 
-  test("after a gap nothing is known from before", async () => {
+  test("after a gap nothing is cached from before", async () => {
     const { server, cut, count } = await listingServer((answer) => answer());
     await using _server = server;
     const clock = new FakeClock();
@@ -284,7 +284,7 @@ describe("the modern era over HTTP", () => {
     expect(count()).toBe(2);
   });
 
-  test("structured content must be what the tool said that it gives", async () => {
+  test("structured content must match the output schema of the tool", async () => {
     const outputSchema = { type: "object", properties: { sum: { type: "number" } } };
     const tools = [{ name: "add", inputSchema: { type: "object" }, outputSchema }];
     await using server = await rawServer(
@@ -321,7 +321,7 @@ describe("the modern era over HTTP", () => {
     await expect(completed).rejects.toThrow('unknown type "strange"');
   });
 
-  test("what is not complete is not kept", async () => {
+  test("incomplete results are not cached", async () => {
     let asked = 0;
     await using server = await rawServer(
       modern((request, response) => {
@@ -404,7 +404,7 @@ describe("the modern era over HTTP", () => {
     },
   );
 
-  test("a server that never has enough is given up", async () => {
+  test("the client stops repeating a request after 32 rounds", async () => {
     await using server = await rawServer(
       modern((request, response) =>
         result(response, request, { resultType: "input_required", requestState: "again" }),

@@ -119,7 +119,7 @@ test.each<[sentence: string, Ask, given: unknown]>([
   });
 });
 
-test("what a task came to is looked at like any result", async () => {
+test("the result of a task is checked like any other", async () => {
   await using server = await rawServer(
     modern((request, response) => {
       const isCall = request.message.method === "tools/call";
@@ -154,7 +154,7 @@ test("members and kinds of content that are not known pass, and so does null for
   expect(await outcome(tools, { tools: [listed], nextCursor: null })).toEqual([listed]);
 });
 
-test("where there is structured content, the other kind may be left out", async () => {
+test("with structured content, the other kind may be left out", async () => {
   const structuredContent = { sum: 5 };
   expect(await outcome(callTool, { structuredContent })).toEqual({
     content: [],

@@ -37,7 +37,7 @@ function ask(client: McpClient): Promise<unknown> {
   return client.request("x/ask");
 }
 
-test("a server that passes for the issuer that knows the client is not told its secret", async () => {
+test("a server that pretends to be the client's issuer does not get the secret", async () => {
   const issuer = "https://login.example";
   const server = await ownIssuer({ issuer });
   const own = { clientId: "c", clientSecret: "secret", issuer };
@@ -62,7 +62,7 @@ test.each([
   expect(make).toThrow(sentence);
 });
 
-test("types ask for the issuer that a secret is for", () => {
+test("the types require an issuer with a secret", () => {
   // @ts-expect-error: the issuer is missing
   expect(() => oauth({ clientId: "c", clientSecret: "s" })).toThrow();
   // @ts-expect-error: the issuer is missing
@@ -115,7 +115,7 @@ describe("a client with a secret, led to an issuer that does not know it", () =>
     expect(server.asked.map(({ url }) => new URL(url).host)).not.toContain("evil.example");
   });
 
-  test("does not show what was kept of it either", async () => {
+  test("does not send stored credentials either", async () => {
     const server = hostile(["https://evil.example"]);
     const kept = { clientId: "c", clientSecret: "secret", authMethod: "client_secret_post" };
     const token = { accessToken: "a", refreshToken: "r", issuer: "https://evil.example" };
@@ -132,7 +132,7 @@ describe("a client with a secret, led to an issuer that does not know it", () =>
     expect(server.asked.filter(({ sent }) => sent.includes("secret"))).toEqual([]);
   });
 
-  test("takes its own where the server names several", async () => {
+  test("uses its own issuer if the server names several", async () => {
     const server = hostile(["https://evil.example", issuer]);
     const options = { clientId: "c", clientSecret: "secret", issuer };
     expect(await outcome(server, options)).toBe(true);
@@ -175,7 +175,7 @@ test("a token is not thrown away because the server that renews it is down", asy
   expect(signIns).toHaveLength(1);
 });
 
-test("a token that was to be renewed in time is used up to its end while the server that renews it is down", async () => {
+test("a token is used until it expires while its server is down", async () => {
   const server = await ownIssuer();
   const clock = new FakeClock();
   const { client, signIns } = clientOf(server, { clock });
@@ -385,7 +385,7 @@ test.each([
   },
 );
 
-test("an address in the metadata that is none is told", async () => {
+test("an invalid address in the metadata is reported", async () => {
   const server = await ownIssuer({ registration_endpoint: "/register" });
   const { client } = clientOf(server);
   await expect(ask(client)).rejects.toThrow("/register is not safe for authorization");

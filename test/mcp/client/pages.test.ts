@@ -95,7 +95,7 @@ test("while the user is still there, the server says when to call again", async 
   expect(visits).toBe(1);
 });
 
-test("a server that never says so is called again after a while", async () => {
+test("a call is repeated after a while if the server never reports the visit", async () => {
   refusals = [wanted("a"), wanted("a"), wanted("a")];
   const clock = new FakeClock();
   await using client = clientWith({
@@ -144,7 +144,7 @@ test("without a handler, or a list of pages, the error is the server's own", asy
   }
 });
 
-test("a server that always has another page is given up", async () => {
+test("the client gives up on a server that always has another page", async () => {
   refusals = Array.from({ length: 100 }, (_, i) => wanted(`page-${i}`));
   await using client = clientWith({ elicitUrl: () => ({ action: "accept" }) });
   await expect(client.callTool("pay")).rejects.toMatchObject({ code: "TOO_LARGE" });

@@ -116,7 +116,7 @@ test("a better token is requested before the error is reported", async () => {
   ]);
 });
 
-test("where there is no better token, the error is that of the tool", async () => {
+test("without a better token, the error is that of the tool", async () => {
   const authorization = new Steps("reader");
   await using client = clientWith({ authorization });
   const error = await thrownBy(client.callTool("write", { status: 403 }));

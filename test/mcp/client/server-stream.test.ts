@@ -242,7 +242,7 @@ test.each([400, 403, 501])(
   },
 );
 
-test("many subscriptions are nothing to warn of", async () => {
+test("many subscriptions cause no warning", async () => {
   const warnings: Error[] = [];
   const warn = (warning: Error): void => void warnings.push(warning);
   process.on("warning", warn);
@@ -258,7 +258,7 @@ test("many subscriptions are nothing to warn of", async () => {
   expect(warnings).toEqual([]);
 });
 
-test("a subscription is over with its client", async () => {
+test("a subscription ends with its client", async () => {
   await using scene = await subscribing();
   const { client, open, subscribed } = scene;
   await open();
@@ -267,7 +267,7 @@ test("a subscription is over with its client", async () => {
   expect(await closed).toMatchObject({ code: "CLOSED" });
 });
 
-test("a subscription of the modern era is over with its client, also while it waits to listen again", async () => {
+test("a subscription of the modern era ends with its client, also while it waits to listen again", async () => {
   let asked = 0;
   await using server = await rawServer(
     modern(({ message }, response) => {
@@ -343,7 +343,7 @@ test("a listener that throws is logged, and gets later notifications", async () 
   expect(logged).toMatchObject([{ change: "gap" }, { change: "gap" }, { change: "tools" }]);
 });
 
-test("a server that asks without end and takes no answer is not read any further", async () => {
+test("a server that sends endless requests and accepts no answer is no longer read", async () => {
   const pings = 300;
   const asked = Array.from({ length: pings }, (_, id) =>
     JSON.stringify({ jsonrpc: "2.0", method: "ping", id }),

@@ -69,7 +69,7 @@ describe.each([
   ["modern", modern],
   ["legacy", legacy],
 ] as const)("%s: a call that waits its turn", (era, speaking) => {
-  test("is not sent when it is given up or out of time, and the next one is", async () => {
+  test("is not sent if it was cancelled or timed out, and the next one is", async () => {
     const held = new Held();
     await using server = await rawServer(speaking(held.answer));
     const clock = new FakeClock();
@@ -228,7 +228,7 @@ test("the transport of 2024-11-05 needs no more than one turn", async () => {
   ]);
 });
 
-test("a running call of the legacy era that is given up is told to the server at once", async () => {
+test("a running call of the legacy era that is cancelled is reported to the server at once", async () => {
   const held = new Held();
   const hand = legacy(held.answer);
   let told: (params: unknown) => void = () => {};

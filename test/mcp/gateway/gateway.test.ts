@@ -102,7 +102,7 @@ describe.each(eras)("a client of the %s era", (near) => {
         info,
       );
 
-    test("sees all lists, each name with the name of its server before it", async () => {
+    test("sees all lists, with the name of the server before each name", async () => {
       await using client = clientOf(through(), { era: near });
       const names = (await client.tools().all()).map(({ name }) => name);
       expect(names).toEqual(
@@ -168,7 +168,7 @@ describe.each(eras)("a client of the %s era", (near) => {
       expect(seen[0]).toMatchObject({ progress: 1, total: 2 });
     });
 
-    test("is told which capability a question needs", async () => {
+    test("gets an error that names the capability for a question", async () => {
       await using client = clientOf(through(), { era: near });
       const outcome = await client.callTool("notes_ask").catch((error: unknown) => error);
       // A legacy server gets the error as the answer to its request, and decides itself what it means.
@@ -230,7 +230,7 @@ describe.each(eras)("a client of the %s era", (near) => {
   });
 });
 
-test("middleware sees each tool under the name of its server, and hides what it may not show", async () => {
+test("middleware sees each tool under the name of its server, and can hide tools", async () => {
   const seen: string[] = [];
   const audit: Middleware = Object.assign(
     ((next) => (request, context) => {

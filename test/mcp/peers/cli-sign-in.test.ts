@@ -54,7 +54,7 @@ describeWith(["mcp peers"], "callwire mcp, with oidc-provider", () => {
     expect(await process.exited).toMatchObject({ code: 0, stdout: "ada\n" });
   });
 
-  test("tokens are kept in a file that is the user's alone, and serve the next command", async () => {
+  test("tokens are stored in a file that only the user can read, and used by the next command", async () => {
     await using process = start(["mcp", server.url, "call", "who", "--token-file", file]);
     await visit(process);
     expect((await process.exited).stdout).toBe("ada\n");
@@ -80,7 +80,7 @@ describeWith(["mcp peers"], "callwire mcp, with oidc-provider", () => {
     expect(Object.keys(after)).toContain(`tokens ${server.url}`);
   });
 
-  test("the client is known by its port, and registers anew where that is taken", async () => {
+  test("the client is registered with its port, and registers again if that port is in use", async () => {
     // One that the system hands out may be another's by the time of the next command.
     const known = join(folder, "known.json");
     await writeFile(known, JSON.stringify({ port: `${await ownPort()}` }), { mode: 0o600 });
@@ -110,7 +110,7 @@ describeWith(["mcp peers"], "callwire mcp, with oidc-provider", () => {
     await new Promise((resolve) => taken.close(resolve));
   });
 
-  test("a user who is not let in is told so", async () => {
+  test("a user who is refused gets an error", async () => {
     await using process = start(["mcp", server.url, "call", "who", "--sign-in"]);
     const [, address = ""] = await process.shown(/(http:\/\/\S+\/auth\?\S+)\s/, "stderr");
     const { searchParams } = new URL(address);
@@ -154,7 +154,7 @@ describeWith(["mcp peers"], "callwire mcp, with oidc-provider", () => {
     });
   });
 
-  test("what cannot be is said before anything is sent", async () => {
+  test("invalid combinations are reported before anything is sent", async () => {
     const open = join(folder, "open.json");
     await writeFile(open, "{}", { mode: 0o644 });
     const broken = join(folder, "broken.json");

@@ -65,14 +65,14 @@ describeWith(["mcp peers"], "OAuth with oidc-provider", () => {
         expect(signedIn).toBe(1);
       });
 
-      test("what is kept serves the next process", async () => {
+      test("stored tokens are used by the next process", async () => {
         await using next = made();
         const { content } = await next.callTool("who");
         expect(content).toMatchObject([{ text: "ada" }]);
         expect(signedIn).toBe(1);
       });
 
-      test("a scope that is missing is asked for, beside those that there are", async () => {
+      test("a missing scope is requested in addition to the present ones", async () => {
         const { content } = await client.callTool("write");
         expect(content).toMatchObject([{ text: "written" }]);
         expect(signedIn).toBe(2);
@@ -82,7 +82,7 @@ describeWith(["mcp peers"], "OAuth with oidc-provider", () => {
     });
   }
 
-  test("a user who is not let in is told so, and the call fails", async () => {
+  test("a user who is refused gets an error, and the call fails", async () => {
     await using client = mcpClient(
       mcpHttpLink(url, {
         authorization: oauth({
@@ -109,7 +109,7 @@ describeWith(["mcp peers"], "OAuth with oidc-provider", () => {
     await expect(client.tools().all()).rejects.toThrow("another sign-in");
   });
 
-  test("without authorization the status is told", async () => {
+  test("without authorization the error has the status", async () => {
     await using client = mcpClient(mcpHttpLink(url), { name: "test", version: "1.0.0" });
     await expect(client.tools().all()).rejects.toMatchObject({ code: "HTTP_STATUS", status: 401 });
   });

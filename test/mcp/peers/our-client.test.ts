@@ -89,7 +89,7 @@ describeWith(["mcp peers"], "our client", () => {
       expect(structuredContent).toEqual({ sum: 5 });
     });
 
-    test("progress is heard", async () => {
+    test("progress is received", async () => {
       const heard: unknown[] = [];
       await client.callTool("report", {}, { onProgress: ({ progress }) => heard.push(progress) });
       expect(heard).toEqual([1, 2, 3]);
@@ -103,7 +103,7 @@ describeWith(["mcp peers"], "our client", () => {
       });
 
     if (version === "v1") {
-      test("the server asks for tasks, and comes for their results", async () => {
+      test("the server starts tasks, and fetches their results", async () => {
         const { content } = await client.callTool("ask_later");
         const [block] = content;
         const heard: { type: string; task?: object; result?: object }[] = JSON.parse(
@@ -149,7 +149,7 @@ describeWith(["mcp peers"], "our client", () => {
     });
   });
 
-  test("a session that the server forgot is begun anew", async () => {
+  test("a session that the server forgot is opened again", async () => {
     const url = urls.get("v1") as string;
     await using client = mcpClient(mcpHttpLink(url), { name: "callwire", version: "1.0.0" });
     await client.callTool("add", { a: 1, b: 2 });
@@ -162,7 +162,7 @@ describeWith(["mcp peers"], "our client", () => {
     ]);
   });
 
-  test("changes are heard in both eras", async () => {
+  test("changes are received in both eras", async () => {
     const heard = async (version: string, change: (client: McpClient) => Promise<unknown>) => {
       const url = urls.get(version) as string;
       // Time stands still, so that a stream which is slow to open is no gap.

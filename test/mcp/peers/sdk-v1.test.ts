@@ -102,7 +102,7 @@ describeWith(["mcp peers"], "the official client, version 1", () => {
       expect(heard).toEqual([0, 50, 100]);
     });
 
-    test("it hears messages of the level that it set, and of no lower one", async () => {
+    test("it gets messages of the level that it set, and of no lower one", async () => {
       const heard: unknown[] = [];
       client.setNotificationHandler(sdk.LoggingMessageNotificationSchema, ({ params }) => {
         heard.push(params.data);
@@ -168,7 +168,7 @@ describeWith(["mcp peers"], "the official client, version 1", () => {
       await client.ping();
     });
 
-    test("it is told of what changed", async () => {
+    test("it is notified of changes", async () => {
       const updated = new Promise((resolve) => {
         client.setNotificationHandler(sdk.ResourceUpdatedNotificationSchema, ({ params }) => {
           resolve(params.uri);

@@ -72,7 +72,7 @@ function as(token: string): HttpClient {
 
 const metadata = "https://mcp.example/.well-known/oauth-protected-resource/mcp";
 
-test("a client without a token is told where to get one", async () => {
+test("a client without a token gets a challenge that says where to get one", async () => {
   const response = await new HttpClient(url).initialize();
   expect(response.status).toBe(401);
   expect(response.headers.get("www-authenticate")).toBe(
@@ -95,7 +95,7 @@ test.each(["nobody", "eve", "not a token"])("the token %j is refused", async (to
   expect(response.headers.get("www-authenticate")).toContain('error="invalid_token"');
 });
 
-test("a token without a scope that all need is told which", async () => {
+test("a token without a required scope gets a challenge that names it", async () => {
   const response = await as("dan").initialize();
   expect(response.status).toBe(403);
   expect(response.headers.get("www-authenticate")).toBe(
@@ -144,7 +144,7 @@ test("handlers know who calls, in both eras", async () => {
   expect((await modern.json()).result.content[0].text).toBe("bob");
 });
 
-test("that tokens cannot be verified is not the caller's fault, and tells nothing", async () => {
+test("a failure to verify tokens is a 503 without details", async () => {
   const response = await as("broken").initialize();
   expect(response.status).toBe(503);
   expect(await response.text()).not.toContain("key store");
@@ -234,7 +234,7 @@ async function tasksOf(run: Parameters<typeof tool>[1], maxTasks: number) {
   return { ask, begin };
 }
 
-test("no caller can run so many tasks that none is left for others", async () => {
+test("no caller can run so many tasks that others have no place", async () => {
   const { ask, begin } = await tasksOf((_, { signal }) => {
     return new Promise((_resolve, reject) => {
       signal.addEventListener("abort", () => reject(signal.reason));

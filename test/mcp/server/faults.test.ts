@@ -40,7 +40,7 @@ function stepping() {
 
 const call = request("tools/call", { name: "steps", _meta: { progressToken: "p" } });
 
-test("a stream that is cut in mid-call is resumed, and nothing is lost or said twice", async () => {
+test("a stream that breaks during a call is resumed without lost or repeated messages", async () => {
   const { steps, step } = stepping();
   const client = new HttpClient(await serve(mcpServer({ steps }, info)));
   await client.initialize();
@@ -193,7 +193,7 @@ test("a half-open connection does no harm", async () => {
   expect((await client.initialize()).status).toBe(200);
 });
 
-test("addresses that are none do not end the server", async () => {
+test("invalid addresses do not stop the server", async () => {
   const url = await serve(mcpServer({}, info), { httpSsePath: "/sse" });
   for (const target of ["http://[/sse?sessionId=1", "//[/mcp", "/sse?%", "/mcp?%ZZ"]) {
     const socket = connect(Number(new URL(url).port), "127.0.0.1");
@@ -205,7 +205,7 @@ test("addresses that are none do not end the server", async () => {
   expect((await new HttpClient(url).initialize()).status).toBe(200);
 });
 
-test("bounds that are none are refused by their name, and so are two transports at one path", () => {
+test("invalid limits are refused by name, and so are two transports at one path", () => {
   const make = (options: object) => () => mcpServer({}, { ...info, ...options });
   expect(make({ pageSize: 0 })).toThrow("pageSize must be a number of at least 1, not 0");
   expect(make({ stateLifetimeMs: Number.NaN })).toThrow("stateLifetimeMs must be a number");

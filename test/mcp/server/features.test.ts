@@ -54,7 +54,7 @@ test("resources are listed and read, by their URI or by a template", async () =>
   }
 });
 
-test("completion suggests at most a hundred values, and knows what else was chosen", async () => {
+test("completion suggests at most a hundred values, and gets the other arguments", async () => {
   const server = mcpServer({}, { ...info, resources: [files] });
   const ref = { type: "ref/resource", uri: "file:///{+path}{?version}" };
   const complete = (name: string, value: string, more?: object) =>
@@ -112,7 +112,7 @@ test("prompts are made of arguments that were checked", async () => {
   expect((await ask(server, "prompts/get", { name: "none" })).error?.code).toBe(-32602);
 });
 
-test("middleware guards prompts and resources under names of their own", async () => {
+test("middleware guards prompts and resources under their own names", async () => {
   const seen: string[] = [];
   const watch: Middleware = Object.assign(
     ((next) => (request, context) => {
@@ -317,7 +317,7 @@ test("a list of variables is parted at its commas, and one of very many is soon 
   expect(error?.code).toBe(-32002);
 });
 
-test("a URI that fits a template in very many ways but for its end is soon refused", async () => {
+test("a URI that almost matches a template in very many ways is refused quickly", async () => {
   const day = resource({ uriTemplate: "day://{year}-{month}-{day}", read: () => "" });
   const server = mcpServer({}, { ...info, resources: [day] });
   const { error } = await ask(server, "resources/read", { uri: `day://${"-".repeat(8_000)}?` });
@@ -362,7 +362,7 @@ test("the end of a visit is reported only to the client that was sent there", as
   await server.close();
 });
 
-test("what is kept of one client is bounded", async () => {
+test("what the server stores for one client is bounded", async () => {
   const server = mcpServer({}, { ...info, resources: [files] });
   const [ours, theirs] = memoryChannels();
   const transport = { kind: "memory", headers: {}, remoteAddress: undefined };
@@ -385,7 +385,7 @@ test("what is kept of one client is bounded", async () => {
   await client.close();
 });
 
-test("what has the place or the name of something else is refused", () => {
+test("a duplicate name or URI is refused", () => {
   const read = (): string => "";
   const make =
     (...resources: ReturnType<typeof resource>[]) =>

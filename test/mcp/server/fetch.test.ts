@@ -69,7 +69,7 @@ test("a foreign Host and a foreign Origin are refused", async () => {
   expect(await status("https://mcp.example.com/mcp")).toBe(400);
 });
 
-test("with authorization, it says where to get a token", async () => {
+test("with authorization, the answer says where to get a token", async () => {
   const handler = mcpFetchHandler(server, {
     hosts: ["mcp.example.com"],
     authorization: {

@@ -27,7 +27,7 @@ describeWith(["nats-server"], "MCP servers with one store", () => {
   const asking = (server: McpServer) => async (method: string, params: object) =>
     (await askModern(server, method, params, capabilities)).result;
 
-  test("pass answers to the one that asks", async () => {
+  test("pass answers to the process that asked", async () => {
     const [one, other] = await fleet({
       greet: tool({ task: "required" }, async (_, call) => {
         const answer = await call.elicit("Name?", z.object({ name: z.string() }), { key: "n" });
@@ -49,7 +49,7 @@ describeWith(["nats-server"], "MCP servers with one store", () => {
     });
   });
 
-  test("cancel the tasks of each other, and listeners of each hear of it", async () => {
+  test("cancel the tasks of each other, and notify the listeners of each", async () => {
     let aborted = (): void => {};
     const stopped = new Promise<void>((resolve) => {
       aborted = resolve;

@@ -41,7 +41,7 @@ test("middleware of an MCP server wraps the methods of a server too, and hides t
   expect(seen).toEqual(["open", "secret"]);
 });
 
-test("what a caller may not know of is completed as little as what is not there", async () => {
+test("a hidden prompt or resource gets no completions, like an unknown one", async () => {
   const agents = mcpServer(
     {},
     {
@@ -63,7 +63,7 @@ test("what a caller may not know of is completed as little as what is not there"
   expect(hidden.error).toEqual(unknown.error);
 });
 
-test("neither the arguments of a hidden tool nor whether it is a task are told", async () => {
+test("the errors reveal neither the arguments of a hidden tool nor whether it is a task", async () => {
   const access = { roles: ["admin"] };
   const hides: Middleware = Object.assign(((next) => next) as Middleware, {
     visible: (name: string) => name !== "plain",

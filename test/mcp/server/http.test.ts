@@ -59,7 +59,7 @@ describe("a session", () => {
     expect(await response.json()).toMatchObject({ result: { protocolVersion: "2025-11-25" } });
   });
 
-  test("is needed, is known, and is not begun twice", async () => {
+  test("is required, must be known, and cannot be opened twice", async () => {
     const client = await opened();
     const without = await new HttpClient(url).post(request("tools/list"));
     expect(without.status).toBe(400);
@@ -83,7 +83,7 @@ describe("a session", () => {
     expect((await fetch(url, { method: "DELETE" })).status).toBe(405);
   });
 
-  test("a failed initialize begins none", async () => {
+  test("a failed initialize opens none", async () => {
     const response = await new HttpClient(url).post(request("initialize", {}));
     expect(response.headers.get("mcp-session-id")).toBeNull();
     expect(await response.json()).toMatchObject({ error: { code: -32602 } });
@@ -96,7 +96,7 @@ test.each([0, "", -1, "a b"])("the id %j comes back", async (id) => {
   expect(await (await client.post(message)).json()).toEqual({ jsonrpc: "2.0", id, result: {} });
 });
 
-test("what is not a request is refused, without a null id", async () => {
+test("an invalid request is refused, without a null id", async () => {
   const client = await opened();
   for (const body of [
     "{",
@@ -235,7 +235,7 @@ describe("in the modern era", () => {
     await stopped;
   });
 
-  test("a header of many spaces is told not to be what the body says", async () => {
+  test("a header of many spaces is refused as different from the body", async () => {
     const [message, headers] = modern("tools/call", { name: "echo" });
     const name = `echo${" ".repeat(15_000)}echo`;
     const response = await new HttpClient(url).post(message, { ...headers, "mcp-name": name });
@@ -281,7 +281,7 @@ test("pages of listed origins may call, and read the session's id", async () => 
   expect(client.session).toBeDefined();
 });
 
-test("in a server of somebody else, the handler looks at Host and Origin itself", async () => {
+test("mounted in another server, the handler checks Host and Origin itself", async () => {
   const own = createNodeServer(mcpHandler(mcp, { origins: ["https://app.example"] }));
   await new Promise<void>((resolve) => own.listen(0, "127.0.0.1", resolve));
   const place = `http://127.0.0.1:${(own.address() as AddressInfo).port}/anywhere`;

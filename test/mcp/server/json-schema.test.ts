@@ -69,7 +69,7 @@ test.each(schemas.map((schema) => [JSON.stringify(schema), schema] as const))(
   },
 );
 
-test("an issue says where it is", () => {
+test("an issue has its path", () => {
   const schema = jsonSchema({
     properties: { list: { type: "array", items: { required: ["id"] } } },
   });
@@ -78,12 +78,12 @@ test("an issue says where it is", () => {
   });
 });
 
-test("a reference to somewhere else is neither followed nor held against the value", () => {
+test("an external reference is neither followed nor a reason to refuse the value", () => {
   const schema = jsonSchema({ $ref: "https://example.com/schema.json" });
   expect(schema["~standard"].validate(1)).toEqual({ value: 1 });
 });
 
-test("a pattern that is none is told where the schema is made", () => {
+test("an invalid pattern is reported when the schema is created", () => {
   expect(() => jsonSchema({ properties: { a: { pattern: "[" } } })).toThrow("/[/u");
 });
 

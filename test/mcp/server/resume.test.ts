@@ -57,7 +57,7 @@ async function first(count: number, response: Response): Promise<StreamedEvent[]
   return events;
 }
 
-test("from whichever event the client names, nothing is doubled and nothing is lost", async () => {
+test("after any event that the client names, without repeats and gaps", async () => {
   const events = await first(4, await client.post(call));
   expect(events.map(({ data }) => data === "" || saying({ id: "", data }))).toEqual([
     true,

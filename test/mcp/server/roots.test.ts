@@ -57,7 +57,7 @@ function saying(server: ReturnType<typeof serving>) {
   return { client, changed };
 }
 
-test("however often it is said, one listener runs at a time, and once more after the last", async () => {
+test("for repeated notifications one listener runs at a time, and once more after the last", async () => {
   const ends: (() => void)[] = [];
   const server = serving(
     () =>

@@ -151,7 +151,7 @@ test("processes that share a secret take turns", async () => {
   expect(result?.resultType).toBe("input_required");
 });
 
-test("answers that are none are refused, and a wrong form is the tool's error", async () => {
+test("invalid answers are refused, and a wrong form is the tool's error", async () => {
   const server = serverWith();
   for (const answer of [null, 5, {}, { action: "maybe" }]) {
     const { error } = await askModern(
@@ -167,7 +167,7 @@ test("answers that are none are refused, and a wrong form is the tool's error", 
   expect(result).toMatchObject({ isError: true });
 });
 
-test("a client is asked only for what it can do, whatever the handler makes of that", async () => {
+test("a client is asked only for what it supports, whatever the handler does with that error", async () => {
   const server = serverWith();
   const { error } = await askModern(server, "tools/call", base);
   expect(error).toMatchObject({
@@ -196,7 +196,7 @@ test("resources ask too", async () => {
   expect(read.result).toMatchObject({ contents: [{ uri, text: "gold" }], cacheScope: "private" });
 });
 
-test("a page to visit is asked of clients that can show one, and named as their era has it", async () => {
+test("a page to visit is sent to clients that can show one, in the form of their era", async () => {
   const login = tool({}, async (_, call) => {
     const { action } = await call.elicitUrl("Log in", "https://login.example");
     return action;

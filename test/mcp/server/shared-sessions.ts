@@ -111,7 +111,7 @@ export function sharedSessionTests(newStore: () => WorkStore | Promise<WorkStore
     expect(proxy.opened).toBe(1);
   });
 
-  test("an answer of the client that reaches one server is passed on to the one that asked", async () => {
+  test("an answer of the client that reaches one server is passed on to the server that asked", async () => {
     await using client = connect();
     const answers = new Set<unknown>();
     // With an odd number of requests between them, the next call goes to the other server.

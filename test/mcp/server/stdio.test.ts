@@ -137,7 +137,7 @@ test("a call that was cancelled has no answer", async () => {
   expect(replies).toMatchObject([{ id: 0 }, { id: 2 }]);
 });
 
-test("a module may bring a server for agents of its own", async () => {
+test("a module may export its own server for agents", async () => {
   const replies = await talk("agents.ts", [
     initialize,
     { jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "hi" } },

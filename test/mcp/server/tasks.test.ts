@@ -33,7 +33,7 @@ function work() {
   return { methods: { job, asks, breaks }, finish: (text: string) => finish(text) };
 }
 
-test("in the modern era a task is asked about until it is over", async () => {
+test("in the modern era a task is polled until it ends", async () => {
   const { methods, finish } = work();
   const server = mcpServer(methods, info);
   const created = await askModern(server, "tools/call", { name: "job" }, extension);
@@ -78,7 +78,7 @@ test("a task is cancelled, and forgotten with its time", async () => {
   expect(await statusOf(first)).toBeUndefined();
 });
 
-test("tasks are bounded in number; those that are over make room", async () => {
+test("tasks are bounded in number; finished ones make room", async () => {
   const { methods } = work();
   const server = mcpServer(methods, { ...info, tasks: { maxTasks: 2 } });
   const begin = () => askModern(server, "tools/call", { name: "job" }, extension);
@@ -207,7 +207,7 @@ test("in the legacy era a question survives a client that stopped waiting, and i
   await served.closed;
 });
 
-test("in the legacy era a cancelled task has no result, however late it comes", async () => {
+test("in the legacy era a cancelled task has no result, however late it arrives", async () => {
   let finish: (text: string) => void = () => {};
   const job = tool(
     { task: "optional" },
@@ -233,7 +233,7 @@ test("in the legacy era a cancelled task has no result, however late it comes", 
   await server.close();
 });
 
-test("what a task of the legacy era tells names the task, and older revisions have none", async () => {
+test("messages of a task of the legacy era name the task; older revisions have no tasks", async () => {
   const { methods } = work();
   const reports = tool({ task: "optional" }, async (_, call) => {
     call.progress(1);
@@ -324,7 +324,7 @@ test("a tool that asks a client without that capability fails, and stays availab
   });
 });
 
-test("asking for a task where there is none, and none where it must be, is an error", async () => {
+test("a task for a tool without tasks is an error, and so is a plain call of a tool that requires one", async () => {
   const { methods } = work();
   const server = mcpServer({ ...methods, plain: () => 1 }, info);
   const asTask = await ask(server, "tools/call", { name: "plain", task: {} });

@@ -12,7 +12,7 @@ const info = { name: "test", version: "1.0.0", log: silentLog };
 
 const pair = z.object({ a: z.number(), b: z.number() });
 
-test("a method is a tool: its name made valid, its contract told", async () => {
+test("a method is a tool with a valid name and its contract", async () => {
   const server = mcpServer(
     {
       math: {
@@ -54,7 +54,7 @@ test("a method is a tool: its name made valid, its contract told", async () => {
   });
 });
 
-test("a result that is an object is structured content as it is", async () => {
+test("a result that is an object is structured content unchanged", async () => {
   const server = mcpServer(
     {
       find: method(
@@ -156,7 +156,7 @@ test("an argument that a plain function does not have is refused, not dropped", 
   expect(await callTool(server, "rest")).toMatchObject({ content: [text("0")] });
 });
 
-test("names that would meet are told apart, and chosen ones are kept", async () => {
+test("names that would collide are made different, and chosen ones are kept", async () => {
   const server = mcpServer(
     {
       "a/b": () => 1,
@@ -344,7 +344,7 @@ test("a truncated stream is marked in its text and in its data", async () => {
   });
 });
 
-test("plain JSON Schema is checked and shown as it is", async () => {
+test("plain JSON Schema is checked and shown unchanged", async () => {
   const input = {
     type: "object",
     properties: { n: { type: "integer", minimum: 1 } },
@@ -367,7 +367,7 @@ const roles: Middleware = Object.assign(
   { visible: (name: string) => name !== "math/secret" },
 );
 
-test("middleware sees methods under their own names, and lists show what it lets see", async () => {
+test("middleware sees methods under their own names, and lists show only what it allows", async () => {
   const methods = { math: { add: (a: number, b: number) => a + b, secret: () => 1 } };
   for (const server of [
     mcpServer(methods, { ...info, use: [roles] }),
@@ -382,7 +382,7 @@ test("middleware sees methods under their own names, and lists show what it lets
   }
 });
 
-test("a method knows whether an agent called it", async () => {
+test("a method can see whether an agent called it", async () => {
   const methods = {
     who: method({}, (_, call) => mcpCall(call)?.client.revision ?? "not an agent"),
   };
@@ -394,7 +394,7 @@ test("a method knows whether an agent called it", async () => {
   expect(await rpc.receive('{"jsonrpc":"2.0","method":"who","id":1}')).toContain("not an agent");
 });
 
-test("lists come in pages, and a cursor of one's own is refused", async () => {
+test("lists have pages, and a made-up cursor is refused", async () => {
   const methods = Object.fromEntries(Array.from({ length: 5 }, (_, i) => [`t${i}`, () => i]));
   const server = mcpServer(methods, { ...info, pageSize: 2 });
   const names: string[] = [];

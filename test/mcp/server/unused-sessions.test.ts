@@ -22,7 +22,7 @@ function table(options: { max?: number; idleMs?: number } = {}) {
   return { clock, ended, sessions, open, used };
 }
 
-test("a flood of initialize leaves a thousand sessions, and those for a minute", () => {
+test("a flood of initialize leaves a thousand sessions, for a minute", () => {
   const { clock, sessions, open, used } = table();
   used("honest");
   for (let i = 0; i < 10_000; i++) open("attacker");
@@ -81,7 +81,7 @@ test("of a long greeting only what matters to a server is kept", () => {
   });
 });
 
-test("a greeting of the usual length is kept as it is", () => {
+test("an initialize of the usual length is stored completely", () => {
   const info = { name: "test", version: "1", icons: [{ src: "data:," }], own: 1 };
   expect(keptInfo(info)).toBe(info);
   const declared = { experimental: { own: { a: 1 } } };

@@ -45,7 +45,7 @@ test("a tab in the content type does not make it JSON", async () => {
   expect(count.calls).toBe(0);
 });
 
-test("two content types are none", async () => {
+test("two content types are refused", async () => {
   const count = counted();
   const { port } = await serve(count.methods);
   const headers = { "content-type": ["text/plain", "application/json"] };

@@ -247,7 +247,7 @@ describe("the seal of a connection", () => {
     message,
   });
 
-  test("signs for the peer that it knows, and accepts its replies alone", () => {
+  test("signs for the peer that it knows, and accepts only its replies", () => {
     const origin = originOf();
     const near = sealOf({ key: ann, keys: [host] });
     const far = hostOf();
@@ -321,7 +321,7 @@ describe("the seal of a connection", () => {
     }
   });
 
-  test("does not take back its own messages, nor those of unknown keys", () => {
+  test("refuses its own messages, and those of unknown keys", () => {
     const far = hostOf({
       keys: (kid: string) => [ann, host].find((key) => key.kid === kid),
     } as never);
@@ -333,7 +333,7 @@ describe("the seal of a connection", () => {
     expect(far.open(signedBy(ann, { sid: "s", seq: 0, nonce: "n8" }, call), originOf())).toBe(call);
   });
 
-  test("passes unsigned messages only if told so, and only before signed ones", () => {
+  test('passes unsigned messages only with unsigned: "pass", and only before signed ones', () => {
     for (const text of [call, '{"jws":"x"}', '{"msg":"x"}', '{"jws":1,"msg":"x"}', "debug", "[]"]) {
       expect(hostOf().open(text, originOf())).toEqual(refused("signature-missing", text));
       expect(hostOf({ unsigned: "pass" }).open(text, originOf())).toBe(text);

@@ -79,12 +79,12 @@ describe("a signed request", () => {
     await client.close();
   });
 
-  test("names the principal after its key, where the record names none", async () => {
+  test("has the principal of its key if the record has none", async () => {
     await using served = await serve({ keys: async (kid) => (kid === key.kid ? key : undefined) });
     expect(await served.client().call("whoami")).toBe("client-1");
   });
 
-  test("covers the query where there is one", async () => {
+  test("covers the query if there is one", async () => {
     await using served = await serve();
     const url = `${served.http.url}?a=1&b=%20`;
     expect(await served.client({}, url).call("whoami")).toBe("bob");
@@ -146,7 +146,7 @@ describe("a signed request", () => {
 });
 
 describe("refused, and no handler runs", () => {
-  test("what is not signed", async () => {
+  test("an unsigned request", async () => {
     await using served = await serve();
     const { signer: _, ...plain } = { signer: undefined };
     const client = createClient(httpLink(served.http.url, plain));
@@ -154,7 +154,7 @@ describe("refused, and no handler runs", () => {
     expect(served.ran).toEqual([]);
   });
 
-  test("what was sent before", async () => {
+  test("a replayed request", async () => {
     await using served = await serve();
     const sent = await served.record();
     expect(await send(sent)).toEqual([200, "bob"]);
@@ -162,7 +162,7 @@ describe("refused, and no handler runs", () => {
     expect(served.ran).toEqual(["whoami"]);
   });
 
-  test("what was changed on the way", async () => {
+  test("a changed request", async () => {
     await using served = await serve();
     const sent = await served.record();
     const { headers, body } = sent.init;
@@ -197,13 +197,13 @@ describe("refused, and no handler runs", () => {
     expect(await send(sent)).toEqual([200, "bob"]);
   });
 
-  test("what was meant for another host", async () => {
+  test("a request for another host", async () => {
     await using served = await serve();
     const sent = await served.record(key, served.http.url.replace("127.0.0.1", "localhost"));
     expect(await send({ ...sent, url: served.http.url })).toEqual([401, "signature-invalid"]);
   });
 
-  test("what is too old, from the future, or has expired", async () => {
+  test("a request that is too old, from the future, or expired", async () => {
     const clock = new FakeClock(Date.now());
     await using served = await serve({ clock });
     const at = async (offsetMs: number) => {
@@ -218,7 +218,7 @@ describe("refused, and no handler runs", () => {
     expect(await at(62_000)).toBe("signature-expired");
   });
 
-  test("what the process before may have seen", async () => {
+  test("a request that the previous process may have seen", async () => {
     const clock = new FakeClock(Date.now());
     await using before = await serve({ clock });
     const sent = await before.record(key, before.http.url, clock);
@@ -288,7 +288,7 @@ describe("refused, and no handler runs", () => {
 describe("a signed reply", () => {
   const signer = () => httpSigner({ key, replyKeys: [replies.verifier] });
 
-  test("is taken, as are errors and the end of a notification", async () => {
+  test("is accepted, as are errors and the reply to a notification", async () => {
     await using served = await serve({ replyKey: replies.signer });
     for (const link of [{ signer: signer() }, { signer: signer(), fetch }]) {
       const client = served.client(link as HttpLinkOptions);

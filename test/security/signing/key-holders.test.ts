@@ -81,7 +81,7 @@ describe("over HTTP", () => {
     return isErrorLike(answer) ? answer.data.reason : (answer as Principal).id;
   };
 
-  test("what is in order passes", async () => {
+  test("a valid message passes", async () => {
     expect(await verdict(usual, `created=${now()};nonce="a"`)).toBe("k");
     expect(await verdict(usual, `created=${now()};nonce="a";alg="hmac-sha256"`)).toBe("k");
   });
@@ -109,12 +109,12 @@ describe("over HTTP", () => {
     }
   });
 
-  test("what has expired by its own word", async () => {
+  test("a message after its own expiry", async () => {
     const parameters = `created=${now() - 10};nonce="a";expires=${now() - 5}`;
     expect(await verdict(usual, parameters)).toBe("signature-expired");
   });
 
-  test("one request is judged once, however often it is asked about", async () => {
+  test("one request is verified once, however often it is read", async () => {
     const credential = signedRequests({ keys: [key], clock });
     const request = transport(usual, `created=${now()};nonce="a"`);
     expect(await credential.verify(request)).toEqual({ id: "k" });
@@ -148,7 +148,7 @@ describe("over HTTP", () => {
     expect(await reasonWith(undefined, "new")).toBe("signature-invalid");
   });
 
-  test("what is not signed is left to other credentials, and what names no key is refused", () => {
+  test("an unsigned request is left to other credentials, and one without a key is refused", () => {
     const credential = signedRequests({ keys: [key], clock });
     const { headers, http, ...rest } = transport(usual, `created=${now()};nonce="a"`);
     expect(credential.verify({ ...rest, headers, http: undefined })).toBeUndefined();
@@ -243,7 +243,7 @@ describe("on a connection", () => {
     return reason(makeHost().open(envelope(header, msg), new Origin()));
   }
 
-  test("what is in order passes", () => {
+  test("a valid message passes", () => {
     expect(judged({ nonce: "a" })).toBe("passed");
     expect(judged({ nonce: "a", exp: now() + 30 })).toBe("passed");
   });
@@ -263,7 +263,7 @@ describe("on a connection", () => {
     expect(judged(header)).toBe("signature-invalid");
   });
 
-  test("what has expired by its own word, or names another connection", () => {
+  test("a message after its own expiry, or for another connection", () => {
     expect(judged({ nonce: "a", exp: now() - 1 })).toBe("signature-expired");
     expect(judged({ nonce: "a", to: "somebody", seq: 1 })).toBe("replayed");
   });
@@ -278,7 +278,7 @@ describe("on a connection", () => {
     }
   });
 
-  test("a number that is none counts for nothing", () => {
+  test("an invalid sequence number counts for nothing", () => {
     const [host, origin] = [makeHost(), new Origin()];
     const numbered = (seq: unknown, nonce: string) =>
       reason(host.open(envelope({ seq, nonce, sid: "s" }), origin));
@@ -289,7 +289,7 @@ describe("on a connection", () => {
     ]);
   });
 
-  test("a message that somebody held back for too long", () => {
+  test("a message that was held back for too long", () => {
     const { left, right, origins } = introduced();
     const held = left.seal(call);
     clock.advance(62_000);
@@ -297,7 +297,7 @@ describe("on a connection", () => {
     expect(right.open(left.seal(call), origins.right)).toBe(call);
   });
 
-  test("what was made before this end was, unless it is a child that its parent speaks to", () => {
+  test("a message from before this process started, except over stdio", () => {
     const first = makeClient().seal(call);
     clock.advance(5_000);
     const late = makeHost();
@@ -315,7 +315,7 @@ describe("on a connection", () => {
     expect(reason(right.open(envelope({ nonce: "b" }), origins.right))).toBe("replayed");
   });
 
-  test("first messages out of order, and counted ones twice where their sender has no name", () => {
+  test("first messages out of order, and repeated sequence numbers of a sender without a sid", () => {
     const [left, right, origin] = [makeClient(), makeHost(), new Origin()];
     const [one, two] = [left.seal(call), left.seal(call)];
     expect(right.open(two, origin)).toBe(call);
@@ -328,7 +328,7 @@ describe("on a connection", () => {
     expect(reason(host.open(counted, own))).toBe("replayed");
   });
 
-  test("messages out of order, twice, or of another end with the same key", () => {
+  test("messages out of order, repeated, or of another sender with the same key", () => {
     const { left, right, origins } = introduced();
     const [one, two] = [left.seal(call), left.seal(call)];
     expect(right.open(two, origins.right)).toBe(call);
@@ -364,7 +364,7 @@ describe("beside other credentials", () => {
   const token = bearer((text) => (text === "t" ? { id: "alice" } : undefined));
   const headers = { authorization: "Bearer t" };
 
-  test("params that somebody else has signed", async () => {
+  test("params that another principal has signed", async () => {
     const { methods, ran } = whoami();
     const use = [authenticate(token, { anonymous: true }), signedParams({ keys: [key] })];
     const server = createServer(methods, { use });
@@ -381,7 +381,7 @@ describe("beside other credentials", () => {
     await server.close();
   });
 
-  test("messages that somebody else has signed, over WebSocket", async () => {
+  test("messages that another principal has signed, over WebSocket", async () => {
     const { methods } = whoami();
     const other = createSigningKey("ed25519", "host");
     const seal = signedMessages({ key: other.signer, keys: [key] });

@@ -65,7 +65,7 @@ describe("signed messages", () => {
     await server.close();
   });
 
-  test("that a server which stops has not looked at go to the next one, where they may run twice", async () => {
+  test("that a stopping server has not read go to the next one if they are idempotent", async () => {
     const port = await ownPort();
     const asked = deferred();
     const lost = deferred();
@@ -195,7 +195,7 @@ describe("refused, and no handler runs", () => {
     return seal().seal('{"jsonrpc":"2.0","method":"whoami","id":7}');
   }
 
-  test("what is not signed", async () => {
+  test("an unsigned message", async () => {
     await using served = await serveTcp();
     const end = raw(served.port);
     end.send('{"jsonrpc":"2.0","method":"whoami","id":1}');
@@ -207,7 +207,7 @@ describe("refused, and no handler runs", () => {
     end.kill();
   });
 
-  test("what was sent before, on the same and on another connection", async () => {
+  test("a replayed message, on the same and on another connection", async () => {
     await using served = await serveTcp();
     const text = await recorded(clientSeal());
     const end = raw(served.port);
@@ -234,7 +234,7 @@ describe("refused, and no handler runs", () => {
     end.kill();
   });
 
-  test("what was changed, is of a foreign key, or names another algorithm", async () => {
+  test("a changed message, one of a foreign key, or one that names another algorithm", async () => {
     await using served = await serveTcp();
     const { jws, msg } = JSON.parse(await recorded(clientSeal()));
     const [head = "", , signature] = jws.split(".");
@@ -263,7 +263,7 @@ describe("refused, and no handler runs", () => {
     expect(served.ran).toEqual([]);
   });
 
-  test("what is too old", async () => {
+  test("a message that is too old", async () => {
     const clock = new FakeClock(Date.now());
     await using served = await serveTcp(hostSeal({ clock }));
     const text = await recorded(clientSeal({ clock }));

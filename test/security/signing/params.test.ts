@@ -126,7 +126,7 @@ describe("rich values", () => {
 });
 
 describe("refused, and no handler runs", () => {
-  test("the examples of the tutorial as they are: one is made up, one is not signed", async () => {
+  test("the examples of the tutorial: one has a made-up signature, one has none", async () => {
     const { receive, ran } = serve(guarded());
     const task = { task: "train_model", signature: "a1b2c3..." };
     const transfer = { amount: 100, timestamp: 1728623456, nonce: "xy12" };
@@ -138,7 +138,7 @@ describe("refused, and no handler runs", () => {
     expect(ran).toEqual([]);
   });
 
-  test("whatever was changed, or lacks a time stamp or a nonce", async () => {
+  test("changed params, and params without a time stamp or a nonce", async () => {
     const { receive, ran } = serve(guarded());
     const good = () => signed("transfer", { amount: 1, timestamp: now(), nonce: "n" });
     const with_ = (change: object) => ({ ...good(), params: { ...good().params, ...change } });

@@ -73,7 +73,7 @@ export function testBytes(wire: Wire): void {
       expect(await client.api.drink({ key: "whole", bytes: blob.stream() })).toBe(hash);
     });
 
-    test("of any length come back unchanged, several at once", async () => {
+    test("of any length are returned unchanged, several at once", async () => {
       const client = await rich(await Session.start(wire));
       const lengths = fc.array(fc.oneof(fc.nat(200_000), fc.constantFrom(0, 1, 65_536)), {
         maxLength: 4,
@@ -196,7 +196,7 @@ export function testBytes(wire: Wire): void {
       expect(sent.length).toBeGreaterThan(1);
     });
 
-    test("end with a client or a server that is gone", async () => {
+    test("end when the client or the server disconnects", async () => {
       const session = await Session.start(wire);
       if (shared && measured) {
         const watcher = await session.client();

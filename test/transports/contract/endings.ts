@@ -37,7 +37,7 @@ export function testEndings(wire: Wire): void {
       }
     });
 
-    test("after it answered: the answer stands, and the next call fails", async () => {
+    test("after it answered: the answer is valid, and the next call fails", async () => {
       const session = await Session.start(wire);
       const client = await session.client();
       expect(await client.call("echo", ["answered"])).toBe("answered");

@@ -25,7 +25,7 @@ export function testFaults(wire: Wire): void {
       }
     });
 
-    test("what is JSON but no request is answered with an error", async () => {
+    test("JSON that is not a request is answered with an error", async () => {
       const session = await Session.start(wire);
       for (const text of ["1", "null", '"text"', "{}", "[]", '{"jsonrpc":"2.0","id":5}']) {
         const [answer, after] = await ask(session, [text, echo]);
@@ -86,7 +86,7 @@ export function testFaults(wire: Wire): void {
     }
 
     if (garbage === "cut") {
-      test("a peer that sends nothing but garbage is cut off", async () => {
+      test("a peer that sends only garbage is disconnected", async () => {
         const raw = await (await Session.start(wire)).raw();
         for (let i = 0; i < 20; i++) raw.send("garbage");
         await raw.inbox.drained();

@@ -49,7 +49,7 @@ export function testStreams(wire: Wire): void {
       expect(await Promise.all(lengths.map(read))).toEqual(lengths);
     });
 
-    test("an error in the middle comes after the items before it", async () => {
+    test("an error in the middle arrives after the items before it", async () => {
       const client = await (await Session.start(wire)).client();
       const items: unknown[] = [];
       const reading = (async () => {

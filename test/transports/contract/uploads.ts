@@ -187,7 +187,7 @@ export function testUploads(wire: Wire): void {
       await source.left;
     });
 
-    test("an upload that a method does not take, or lacks, is refused", async () => {
+    test("an upload to a method without one, and a missing upload, are refused", async () => {
       const client = await (await Session.start(wire)).client();
       const source = new Source((i) => (i < 100 ? i : never));
       await expect(client.call<unknown>("echo", ["hi"], { upload: source })).rejects.toMatchObject({
@@ -223,7 +223,7 @@ export function testUploads(wire: Wire): void {
       expect(texts).toEqual(["sea.jpg: sea"]);
     });
 
-    test("a client that is gone ends the handler's loop", async () => {
+    test("a client that disconnects ends the handler's loop", async () => {
       const session = await Session.start(wire);
       if (wire.shared === false) return;
       const watcher = await session.client();
@@ -237,7 +237,7 @@ export function testUploads(wire: Wire): void {
       await watcher.api.seen({ event: "gone aborted" });
     });
 
-    test("a server that is gone ends the call, and its source is left", async () => {
+    test("a server that disconnects ends the call, and its source is closed", async () => {
       const session = await Session.start(wire);
       const client = await session.client();
       await client.api.note({ event: "dead read" });

@@ -15,7 +15,7 @@ export function testValues(wire: Wire): void {
     createClient<ContractMethods>((await session.connect()).link, { values: "rich" });
 
   describe("rich values", () => {
-    test("come back unchanged, whatever they are nested in", async () => {
+    test("are returned unchanged, whatever they are nested in", async () => {
       const client = await rich(await Session.start(wire));
       deepStrictEqual(await client.call("echo", [oneOfEach]), oneOfEach);
       await fc.assert(
@@ -26,7 +26,7 @@ export function testValues(wire: Wire): void {
       );
     });
 
-    test("come back unchanged in a batch", async () => {
+    test("are returned unchanged in a batch", async () => {
       const client = await rich(await Session.start(wire));
       const values = Object.values(oneOfEach);
       const results = await client.batch((api) => values.map((value) => api.echo([value])));

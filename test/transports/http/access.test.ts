@@ -179,7 +179,7 @@ describe("origins", () => {
     ).toEqual([200, 403, 403]);
   });
 
-  test("a function that throws, or gives anything but true, lists nothing", async () => {
+  test("a function that throws, or returns anything but true, allows no origin", async () => {
     const origins = (origin: string): boolean =>
       new URL(origin).hostname === "a.example" || (Promise.resolve(true) as never);
     const { port } = await serve(methods, { origins });

@@ -47,7 +47,7 @@ describe("size", () => {
     expect(await client.until((text) => text.endsWith("}"))).toMatch(/^HTTP\/1\.1 413 /);
   });
 
-  test("a client that waits for leave to send its body is refused at once", async () => {
+  test('a client that waits for "100 Continue" is refused at once', async () => {
     const { port } = await serve(methods, {}, { limits });
     const client = new RawClient(port);
     client.write(post(call(2000), "Expect: 100-continue\r\n").split("\r\n\r\n")[0] as string);
@@ -282,7 +282,7 @@ describe("connections", () => {
     expect((await send(port, { body: add })).text).toBe(sum);
   });
 
-  test("a reader that takes nothing of a large reply is cut", async () => {
+  test("a client that does not read a large reply is disconnected", async () => {
     const length = socketBytes + 4 * 1024 * 1024;
     const { port, server } = await serve(
       { long: () => "x".repeat(length) },

@@ -13,7 +13,7 @@ const fixture = (name: string): string =>
 const cert = fixture("test-only-cert.pem");
 const key = fixture("test-only-key.pem");
 
-test("a call whose reply is spoiled within TLS is lost at once, and not sent over another link", async () => {
+test("a call whose reply is corrupted within TLS is lost at once, and not sent over another link", async () => {
   let ran = 0;
   const server = createServer(
     {

@@ -117,7 +117,7 @@ describe.each<[string, (url: string, options: Options) => ReturnType<typeof http
     await expect(api.text(1)).rejects.toMatchObject({ name: "WireError" });
   });
 
-  test("reads events that a proxy compresses, as they come", async () => {
+  test("reads events that a proxy compresses, as they arrive", async () => {
     const seen = deferred();
     const url = await listen((request, response) => {
       let body = "";

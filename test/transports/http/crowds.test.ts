@@ -51,7 +51,7 @@ test.each([[{ maxConnections: 3 }], [{ maxConnectionsPerAddress: 3 }]])(
   },
 );
 
-test("a connection too many that sends nothing is closed with the same answer", async () => {
+test("a connection over the limit that sends nothing is closed with the same answer", async () => {
   const { port } = await serve(methods, { maxConnections: 1 });
   const first = new RawClient(port);
   first.write(post(add));

@@ -124,7 +124,7 @@ describe("a client that accepts only events", () => {
 });
 
 describe("a client that accepts JSON or events", () => {
-  test("gets JSON when there is nothing to say before the reply", async () => {
+  test("gets JSON if nothing is sent before the reply", async () => {
     const { port } = await serve(methods);
     for (const name of ["add", "later"]) {
       const answer = await send(port, { headers: either, body: call(name, [2, 3]) });
@@ -144,7 +144,7 @@ describe("a client that accepts JSON or events", () => {
     }
   });
 
-  test("and leaves in the middle, ends the call at once", async () => {
+  test("and disconnects in the middle, ends the call at once", async () => {
     const { methods, ended } = endlessStream();
     const { port } = await serve(methods);
     const client = new RawClient(port);
@@ -228,7 +228,7 @@ describe("what a call says too late", () => {
     expect(await heard).toBe(false);
   });
 
-  test("is dropped when its caller left before anything was said, and nothing continues", async () => {
+  test("is dropped if its caller disconnected before anything was sent, and nothing continues", async () => {
     const clock = new FakeClock();
     const { over, heard, started, methods: served } = late();
     const { port, server } = await serve(served, { clock });
@@ -279,7 +279,7 @@ describe("a reader that does not read", () => {
     await ended.promise;
   });
 
-  test("is cut when it is told more than the limit", async () => {
+  test("is disconnected when more than the limit was written to it", async () => {
     const stopped = deferred<number>();
     const { port } = await serve(
       {
@@ -381,7 +381,7 @@ describe("resuming", () => {
     }
   });
 
-  test("a reader that comes back takes the place of the one before", async () => {
+  test("a reader that resumes replaces the one before", async () => {
     const { gates, methods: served } = gated();
     const { port } = await serve(served);
     const client = new RawClient(port);
@@ -446,7 +446,7 @@ describe("resuming", () => {
     expect((await resume(port, id)).status).toBe(404);
   });
 
-  test("an id that was never given, or is none, is 404", async () => {
+  test("an unknown or malformed id is 404", async () => {
     const { port } = await serve(methods);
     const { text } = await send(port, { headers: events, body: call("count", [1]) });
     const id = idsOf(text)[0] as string;
@@ -500,7 +500,7 @@ describe("resuming", () => {
     );
   });
 
-  test("what is kept is limited in events, length, time and streams", async () => {
+  test("stored events are limited in number, length, time and streams", async () => {
     const clock = new FakeClock();
     const replay = { maxEvents: 3, maxLength: 1000, maxStreams: 2, keepMs: 60_000 };
     const { port } = await serve(methods, { replay, clock });
@@ -560,7 +560,7 @@ describe("resuming", () => {
     expect((await ended).signal.aborted).toBe(true);
   });
 
-  test("what had to make place is not kept until its time is over", async () => {
+  test("streams dropped for lack of room cannot be resumed", async () => {
     const clock = new FakeClock();
     const { port } = await serve(methods, { replay: { maxStreams: 2 }, clock });
     const before = clock.waiting;
@@ -622,7 +622,7 @@ describe("resuming", () => {
     expect((await ended).signal.aborted).toBe(true);
   });
 
-  test("streams that can no longer be kept are sent without ids", async () => {
+  test("streams for which there is no room are sent without ids", async () => {
     const gate = deferred();
     const { port } = await serve(
       { ...methods, wait: () => gate.promise },

@@ -203,7 +203,7 @@ describe("events", () => {
     expect(read.count).toBe(1);
   });
 
-  test("of one request come before the reply to the next one", async () => {
+  test("of one request are sent before the reply to the next one", async () => {
     const { client } = await counting(false);
     client.write(count + post(add));
     const text = await client.until((came) => came.endsWith(sum));
@@ -288,7 +288,7 @@ describe("a call that Node has to finish", () => {
     }
   });
 
-  test("a listener for requests sees all that come after it, also behind a call that runs", async () => {
+  test("a listener for requests sees all later ones, also behind a running call", async () => {
     const { methods, begun, release } = waiting();
     const http = await serve(methods);
     const client = new RawClient(http.port);
@@ -328,7 +328,7 @@ describe("time", () => {
     expect(read.count).toBe(0);
   });
 
-  test("a connection that says nothing is refused, and one that is idle is closed", async () => {
+  test("a connection that sends nothing is refused, and one that is idle is closed", async () => {
     const settings = { headersTimeoutMs: 20, keepAliveTimeoutMs: 20, checkIntervalMs: 5 };
     const http = await serve(methods, settings);
     expect(await new RawClient(http.port).all()).toMatch(/^HTTP\/1\.1 408 /);

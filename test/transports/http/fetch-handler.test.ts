@@ -211,7 +211,7 @@ describe("events", () => {
     expect(text).toMatch(/"result":null,"id":1\}\n\n$/);
   });
 
-  test("a client that takes either gets events only if something comes before the reply", async () => {
+  test("a client that accepts both gets events only if something is sent before the reply", async () => {
     const ask = handlerOf();
     for (const [name, type] of [
       ["add", "application/json"],
@@ -297,7 +297,7 @@ describe("events", () => {
       await expect(reader?.read()).rejects.toThrow("enough");
     });
 
-    test("in the middle of what can be resumed lets its reader come back", async () => {
+    test("in the middle of a resumable stream lets its reader resume", async () => {
       const clock = new FakeClock();
       const { ask, asked, ended } = ticking({ clock, graceMs: 5000 });
       const controller = new AbortController();
@@ -321,7 +321,7 @@ describe("events", () => {
       await ended;
     });
 
-    test("before it came runs nothing for long", async () => {
+    test("before it arrived runs nothing for long", async () => {
       for (const headers of [events, either]) {
         const { ask, asked, ended } = ticking();
         const answer = ask({ headers, body: call("tick"), signal: AbortSignal.abort() });
@@ -377,7 +377,7 @@ describe("events", () => {
     await server.close({ drainMs: 60_000 });
   });
 
-  test("a reader that is told more than the limit is cut", async () => {
+  test("a reader is disconnected when more than the limit was written to it", async () => {
     const stopped = deferred<number>();
     const ask = handlerOf(
       {

@@ -70,7 +70,7 @@ class Door {
   }
 }
 
-test("an agent that left while it was judged does not listen, and may come again", async () => {
+test("an agent that disconnects while it is authenticated does not listen, and may connect again", async () => {
   const door = new Door();
   const agents = mcpServer({}, { name: "a", version: "1", use: [door.middleware], log: silentLog });
   onTestFinished(() => agents.close());
@@ -93,7 +93,7 @@ test("an agent that left while it was judged does not listen, and may come again
   expect(await again.until((text) => text.includes("\r\n"))).toContain("200 OK");
 });
 
-test("an agent of 2024-11-05 that left while it was judged leaves nothing behind", async () => {
+test("an agent of 2024-11-05 that disconnects while it is authenticated leaves nothing behind", async () => {
   const door = new Door();
   const clock = new FakeClock();
   const agents = mcpServer({}, { name: "a", version: "1", clock, log: silentLog });

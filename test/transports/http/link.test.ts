@@ -108,7 +108,7 @@ describe.each<[string, (url: string, options?: LinkOptions) => Link]>([
       });
     });
 
-    test("a limit that is not a number lets no reply pass, and is named", async () => {
+    test("a limit that is not a number is refused by name", async () => {
       for (const type of ["application/json", "text/event-stream"]) {
         const url = await answering(200, "data: {}\n\n", type);
         await expect(call(url, { maxReplyBytes: Number.NaN })).rejects.toMatchObject({
@@ -179,7 +179,7 @@ describe.each<[string, (url: string, options?: LinkOptions) => Link]>([
       return { url, seen };
     }
 
-    test("a call says what it is and what it takes", async () => {
+    test("a call has the headers for its type and what it accepts", async () => {
       const { url, seen } = await recording();
       await clientOf(url).call("é", { a: 1 });
       expect(seen[0]?.headers).toMatchObject({
@@ -390,7 +390,7 @@ describe.each<[string, (url: string, options?: LinkOptions) => Link]>([
       expect(listeners).toBe(0);
     });
 
-    test("closing fails what is open, and what comes after", async () => {
+    test("closing fails open calls, and later ones", async () => {
       const arrived = deferred();
       const url = await listen(() => arrived.resolve());
       const client = clientOf(url);

@@ -130,7 +130,7 @@ describe("Node", () => {
     expect((await send(await listen(app), { body: add })).text).toBe(sum);
   });
 
-  test("Fastify, with its body parsers out of the way", async () => {
+  test("Fastify, without its body parsers", async () => {
     const app = fastify();
     const handler = nodeHandler(server);
     app.register(async (scope) => {

@@ -31,7 +31,7 @@ describe("calls of HTTP requests", () => {
     expect(ran).toEqual(["a", "b", "c"]);
   });
 
-  test("let the event loop turn where they take long, and run in the order in which they came", async () => {
+  test("yield to the event loop if they take long, and run in the order in which they arrived", async () => {
     const { ran, waits, call } = paced();
     for (const name of ["a", "b", "c", "d"]) call(name, 5);
     expect(ran).toEqual(["a"]);
@@ -58,7 +58,7 @@ describe("calls of HTTP requests", () => {
     expect(ran).toEqual(["a", "c"]);
   });
 
-  test("see the storage of their own request, however long they wait", async () => {
+  test("see the async storage of their own request, however long they wait", async () => {
     const loop = new BusyLoop();
     const pace = new Pace(undefined, loop);
     const storage = new AsyncLocalStorage<string>();

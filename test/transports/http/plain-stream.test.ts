@@ -33,7 +33,7 @@ const data = (...all: unknown[]) =>
 const chunk = (result: unknown, id: unknown = 1) => ({ jsonrpc: "2.0", result, id });
 
 describe("GET", () => {
-  test("each item is a response of its own, and [DONE] comes last", async () => {
+  test("each item is a separate response, and [DONE] is last", async () => {
     const { port } = await serve(methods);
     const answer = await get(port, "method=paritosh/stream&message=hi&id=7");
     expect(answer.status).toBe(200);
@@ -56,7 +56,7 @@ describe("GET", () => {
     expect((await get(port, "method=nothing")).text).toBe(data("[DONE]"));
   });
 
-  test("an error comes as a response before [DONE]", async () => {
+  test("an error is a response before [DONE]", async () => {
     const { port } = await serve(methods);
     const error = { jsonrpc: "2.0", error: { code: 1001, message: "Broken off" }, id: 1 };
     expect((await get(port, "method=fails")).text).toBe(data(chunk(1), error, "[DONE]"));
@@ -75,7 +75,7 @@ describe("GET", () => {
     expect(calls).toBe(0);
   });
 
-  test("a page of another site starts nothing", async () => {
+  test("a page of another site cannot start a stream", async () => {
     const { port } = await serve(methods);
     for (const headers of [
       { origin: "https://evil.example" },

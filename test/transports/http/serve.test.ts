@@ -67,7 +67,7 @@ describe("paths", () => {
     ).toBe(403);
   });
 
-  test.skipIf(!hasIpv6)("an IPv6 address stands in brackets (needs IPv6)", async () => {
+  test.skipIf(!hasIpv6)("an IPv6 address is in brackets (needs IPv6)", async () => {
     const http = await serve(methods, { host: "::1" });
     expect(http.url).toBe(`http://[::1]:${http.port}/rpc`);
     expect(await createClient(httpLink(http.url)).call("add", [2, 3])).toBe(5);
@@ -75,7 +75,7 @@ describe("paths", () => {
 });
 
 describe("starting", () => {
-  test("a port that is taken is said plainly, and the code is kept", async () => {
+  test("a port in use is reported clearly, with the original code", async () => {
     const { port } = await serve(methods);
     await expect(serve(methods, { port })).rejects.toMatchObject({
       message: `port ${port} of 127.0.0.1 is already in use`,
@@ -83,7 +83,7 @@ describe("starting", () => {
     });
   });
 
-  test("an address of another machine is said plainly", async () => {
+  test("an address of another machine is reported clearly", async () => {
     await expect(serve(methods, { host: "192.0.2.1" })).rejects.toMatchObject({
       message: "192.0.2.1 is not an address of this machine",
       code: "EADDRNOTAVAIL",
@@ -233,7 +233,7 @@ describe("closing", () => {
     await closing;
   });
 
-  test("what does not finish in time is told, and its signal aborts", async () => {
+  test("calls that do not finish in time get an error, and their signal aborts", async () => {
     const started = [deferred<AbortSignal>(), deferred<AbortSignal>()] as const;
     const http = await serve(
       {

@@ -55,7 +55,7 @@ describe("replies", () => {
     }
   });
 
-  test("a status that is none, or headers that cannot be sent, do not stop the error", async () => {
+  test("an invalid status, or headers that cannot be sent, do not stop the error", async () => {
     const { port } = await serve(methods);
     for (const status of [200, 99, 1000, 4.5]) {
       expect((await send(port, { body: call("refuse", [status]) })).status).toBe(200);

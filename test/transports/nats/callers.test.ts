@@ -176,7 +176,7 @@ describeWith(["nats-server"], "callers over NATS", () => {
     expect(await Promise.all(calls)).toMatchObject([{ result: "held" }, { result: "held" }]);
   });
 
-  test("of other accounts are not taken for one, though nothing tells them apart", async () => {
+  test("of other accounts are not treated as one, although they look alike", async () => {
     const engine = await Engine.start(`accounts {
       WORKERS { users: [{ user: worker, password: x }], exports: [{ service: "test.>" }] }
       BLUE { users: [{ user: blue, password: x }], imports: [{ service: { account: WORKERS, subject: "test.>" } }] }
@@ -196,7 +196,7 @@ describeWith(["nats-server"], "callers over NATS", () => {
     await server.close();
   });
 
-  test("are one caller together where they leave no address, as notifications do", async () => {
+  test("are one caller together if they have no reply subject, as in notifications", async () => {
     const engine = await Engine.start();
     const held = new Held();
     await engine.serve(held.methods, { server: { limits: { maxInFlight: 3 } } });
@@ -235,7 +235,7 @@ describeWith(["nats-server"], "callers over NATS", () => {
     }
   });
 
-  test("are gone also for a handler that asks only when they are", async () => {
+  test("are reported as gone also to a handler that asks only afterwards", async () => {
     const engine = await Engine.start();
     const clock = new FakeClock();
     const begun = deferred();

@@ -120,7 +120,7 @@ describeWith(["nats-server"], "calls back over NATS", () => {
     expect(await client.call("ask")).toEqual(["hi", "two"]);
   });
 
-  test("are refused one by one where a batch comes to a caller without methods", async () => {
+  test("are refused one by one if a batch reaches a caller without methods", async () => {
     const codes = async ({ peer }: { peer: Peer }) => {
       const back = createClient<typeof own>(peer);
       const outcomes = await back.batchSettled((b) => [b.hi(), b.echo("two")]);

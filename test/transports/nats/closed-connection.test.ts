@@ -6,7 +6,7 @@ import { Engine } from "./engine.ts";
 import { startNats } from "./nats-server.ts";
 
 describeWith(["nats-server"], "a connection to NATS that was closed for good", () => {
-  test("is said to be closed, and not to be away at the moment", async () => {
+  test("is reported as closed, not as down for the moment", async () => {
     const engine = await Engine.start();
     const connection = await engine.connect({ reconnect: false });
     const client = createClient(natsLink(connection, { subject: "test" }));
@@ -22,7 +22,7 @@ describeWith(["nats-server"], "a connection to NATS that was closed for good", (
 });
 
 describeWith(["nats-server"], "a connection to NATS that is being reopened", () => {
-  test("is known to be away also to a link that is new to it", async () => {
+  test("is known to be down also by a new link", async () => {
     const engine = await Engine.start();
     const connection = await engine.connect({ maxReconnectAttempts: -1, reconnectTimeWait: 20 });
     const told = connection.status()[Symbol.asyncIterator]();

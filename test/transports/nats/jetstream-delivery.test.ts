@@ -184,7 +184,7 @@ describeWith(["nats-server"], "durable notifications at a worker", () => {
     await handled.promise;
   });
 
-  test("that come to the subject of another method go to the dead letters", async () => {
+  test("that arrive at the subject of another method become dead letters", async () => {
     const { engine, serve, dead } = await setUp();
     const ran: string[] = [];
     const methods = {

@@ -68,7 +68,7 @@ describeWith(["nats-server"], "a message id of a durable notification", () => {
     expect(duplicates).toEqual([]);
   });
 
-  test("is not taken for that of another subject, also without a secret", async () => {
+  test("is separate for each subject, also without a secret", async () => {
     const { seen, last, note } = collector();
     const { connection, thief } = await scene({ note, other: () => {} });
     await thief.publish("jobs.any.other", textOf("other", "x"), { msgID: "order 7" });
@@ -137,7 +137,7 @@ describeWith(["nats-server"], "a message id of a durable notification", () => {
     expect((await manager.streams.info("JOBS_DEAD")).state.messages).toBe(2);
   });
 
-  test.each(["short", 7, ""])("is made with a secret, and %j is none", async (secret) => {
+  test.each(["short", 7, ""])("is made with a secret, which cannot be %j", async (secret) => {
     const connection = await (await Engine.start()).connect();
     const options = { subject, messageIdSecret: secret as string };
     expect(() => durableLink(connection, options)).toThrow(/"messageIdSecret" must be a string/);

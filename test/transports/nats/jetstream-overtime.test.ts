@@ -33,7 +33,7 @@ describeWith(["nats-server"], "durable notifications whose method continues afte
     return { jobs, connection, worker };
   }
 
-  test("wait for its end before they are tried again or those behind them are handled", async () => {
+  test("wait for its end before they are tried again or later ones are handled", async () => {
     const [gate, timedOut, all] = [deferred(), deferred(), deferred()];
     const seen: string[] = [];
     const work = method({ params: z.tuple([z.string()]) }, async ([name], { signal }) => {

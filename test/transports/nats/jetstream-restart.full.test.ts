@@ -6,7 +6,7 @@ import { deferred } from "../contract/wire.ts";
 import { LastingEngine } from "./lasting-engine.ts";
 
 describeWith(["nats-server"], "durable notifications that fail while NATS is restarted", () => {
-  test("are tried again soon where the request for that was lost with the connection", async () => {
+  test("are tried again soon if the request for that was lost with the connection", async () => {
     const engine = await LastingEngine.start();
     const where = { subject: "jobs", partitions: 1 };
     const [started, isAway, done] = [deferred(), deferred(), deferred()];

@@ -52,7 +52,7 @@ describeWith(["nats-server"], "durable notifications", () => {
     return { connection, close: () => server.close() };
   }
 
-  test("are kept until a worker comes, and handled once each", async () => {
+  test("are stored until there is a worker, and handled once each", async () => {
     const subject = `kept${++subjects}`;
     // The first worker makes the stream and leaves.
     await (await serve({ note: () => {} }, { subject })).close();
@@ -185,7 +185,7 @@ describeWith(["nats-server"], "durable notifications", () => {
     });
   });
 
-  test("go to the dead letters without the reason where they have no room for it", async () => {
+  test("become dead letters without the reason if there is no room for it", async () => {
     const subject = `full${++subjects}`;
     const refuse = () => {
       throw new RpcError(1001, "x".repeat(1000));
@@ -201,7 +201,7 @@ describeWith(["nats-server"], "durable notifications", () => {
     expect(JSON.parse(await dead.promise)).toMatchObject({ method: "refuse", params: [text] });
   });
 
-  test("wait for the dead letters where these are away, and keep their reason", async () => {
+  test("wait while the stream of dead letters is missing, and keep their reason", async () => {
     const subject = `buried${++subjects}`;
     const told: { readonly message: string; readonly why?: string }[] = [];
     const warn = (fields: object, message: string) => told.push({ ...fields, message });
@@ -254,7 +254,7 @@ describeWith(["nats-server"], "durable notifications", () => {
     await expect(serve({}, { subject })).rejects.toThrow(/subjects overlap/);
   });
 
-  test("with headers that cannot travel are refused, and told which", async () => {
+  test("with headers that cannot be sent are refused by name", async () => {
     const subject = `headed${++subjects}`;
     await serve({ note: () => {} }, { subject });
     const publisher = createClient(durableLink(await open(), { subject }));
@@ -268,7 +268,7 @@ describeWith(["nats-server"], "durable notifications", () => {
     }
   });
 
-  test("with keys or message ids that are none are refused", async () => {
+  test("with invalid keys or message ids are refused", async () => {
     const where = { subject: `nameless${++subjects}`, partitions: 2 };
     await serve({ note: () => {} }, where);
     const connection = await open();
@@ -399,7 +399,7 @@ describeWith(["nats-server"], "durable notifications", () => {
     expect(() => durableLink(connection, { subject: "a", key: () => "k" })).toThrow(TypeError);
   });
 
-  test("that a stream refuses are said not to be stored, and why", async () => {
+  test("that a stream refuses fail as not stored, with the reason", async () => {
     const subject = `full${++subjects}`;
     const manager = await jetstreamManager(await open(), patient);
     await manager.streams.add({
@@ -448,7 +448,7 @@ describeWith(["nats-server"], "durable notifications", () => {
     expect(heard).toBe(1);
   });
 
-  test("are refused where links and workers say different numbers of partitions", async () => {
+  test("are refused if links and workers have different numbers of partitions", async () => {
     const subject = `parts${++subjects}`;
     await serve({ note: () => {} }, { subject, partitions: 2 });
     const key = () => "k";
@@ -524,7 +524,7 @@ describeWith(["nats-server"], "durable notifications", () => {
     }
   });
 
-  test("are tried without end where maxTries is Infinity", async () => {
+  test("are tried forever if maxTries is Infinity", async () => {
     const subject = `endless${++subjects}`;
     const done = deferred();
     let tries = 0;

@@ -132,7 +132,7 @@ describeWith(["nats-server"], "buckets whose leader is killed", () => {
     return { leader, others, waiter, info, endsWell };
   }
 
-  test("a call that runs meanwhile keeps its key, though its worker could give no sign", async () => {
+  test("a call that runs meanwhile keeps its key, although its worker cannot give a sign", async () => {
     const { leader, waiter, info, endsWell } = await setUpRepeated();
     await leader.kill();
     // Half of the lease passes, and what passes then does not count until somebody leads the bucket.

@@ -69,7 +69,7 @@ describeWith(["nats-server"], "idempotency keys when NATS restarts", () => {
     expect(said).toEqual(["could not yet store the result under its idempotency key"]);
   });
 
-  test("what was stored without a confirmation is known again", async () => {
+  test("a write without a confirmation is recognized", async () => {
     const { buckets } = await setUp();
     const [bucket, other] = buckets as [KV, KV];
     let isLost = false;
@@ -99,7 +99,7 @@ describeWith(["nats-server"], "idempotency keys when NATS restarts", () => {
     expect((await other.get(name))?.revision).toBe(2);
   });
 
-  test("a call whose key was confirmed late shows that it is there before it runs", async () => {
+  test("a call whose key was confirmed late gives a sign before it runs", async () => {
     const { buckets } = await setUp();
     const [bucket, other] = buckets as [KV, KV];
     const [stored, arrives] = [deferred(), deferred()];
@@ -161,7 +161,7 @@ describeWith(["nats-server"], "idempotency keys when NATS restarts", () => {
     await first;
   });
 
-  test("the answer is kept also where NATS has lost that the call ran", async () => {
+  test("the answer is stored also if NATS lost the entry of the running call", async () => {
     const { engine, buckets } = await setUp();
     const [bucket, other] = buckets as [KV, KV];
     const pay = async () => {

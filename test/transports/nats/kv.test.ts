@@ -118,7 +118,7 @@ describeWith(["nats-server"], "idempotency keys on NATS", () => {
     expect({ items, runs }).toEqual({ items: 1_000, runs: 2 });
   });
 
-  test("a repeated call gets the first answer, whichever worker it comes to", async () => {
+  test("a repeated call gets the first answer from any worker", async () => {
     let runs = 0;
     const { client } = await setUp({ pay: (amount: number) => ({ amount, run: ++runs }) });
     const first = await client.call("pay", [5], key("k1"));
@@ -131,7 +131,7 @@ describeWith(["nats-server"], "idempotency keys on NATS", () => {
     });
   });
 
-  test("one that comes while the first still runs waits for its answer", async () => {
+  test("one that arrives while the first still runs waits for its answer", async () => {
     let runs = 0;
     const started = deferred();
     const gate = deferred();
@@ -175,7 +175,7 @@ describeWith(["nats-server"], "idempotency keys on NATS", () => {
     }
   });
 
-  test("a declared error is an answer, and a crash is none", async () => {
+  test("a declared error is an answer, and a crash is not", async () => {
     let runs = 0;
     const { client } = await setUp({
       refuse: (_: never) => {
@@ -315,7 +315,7 @@ describeWith(["nats-server"], "idempotency keys on NATS", () => {
     expect(clock.waiting).toBe(0);
   });
 
-  test("a method that does not end after its caller left gives its key back in the end", async () => {
+  test("a method that does not end after its caller left releases its key in the end", async () => {
     let runs = 0;
     const left = deferred();
     const started = deferred();

@@ -225,7 +225,7 @@ describeWith(["nats-server"], "natsLink", () => {
     expect(await client.call("name")).toBe("kept");
   });
 
-  test("a link that came before the workers notices too that one of them died", async () => {
+  test("a link that was created before the workers also notices that one of them died", async () => {
     const engine = await Engine.start();
     const clock = new FakeClock();
     const own = await engine.connect();
@@ -242,7 +242,7 @@ describeWith(["nats-server"], "natsLink", () => {
     await expect(lost).rejects.toMatchObject({ code: "CONNECTION_LOST" });
   });
 
-  test("a call that may run twice goes to another worker when its own died", async () => {
+  test("an idempotent call goes to another worker when its own died", async () => {
     const engine = await Engine.start();
     const clock = new FakeClock();
     const doomed = await doomedWorker(engine);
@@ -264,7 +264,7 @@ describeWith(["nats-server"], "natsLink", () => {
     expect(gaps).toBe(1);
   });
 
-  test("a call that may run twice waits for workers that are back later than its caller", async () => {
+  test("an idempotent call waits for workers that reconnect later than its caller", async () => {
     const engine = await Engine.start();
     const started = deferred();
     let runs = 0;
@@ -328,7 +328,7 @@ describeWith(["nats-server"], "natsLink", () => {
     proxy.close();
   });
 
-  test("a service that knows nothing of callwire is not taken for dead", async () => {
+  test("a service made without callwire does not count as dead", async () => {
     const engine = await Engine.start();
     const foreign = await engine.connect();
     const gate = deferred();
@@ -569,7 +569,7 @@ describeWith(["nats-server"], "natsLink", () => {
     expect([...by].sort()).toEqual(["a", "b"]);
   });
 
-  test("the header of a status is not taken for a reply", async () => {
+  test("a message with a status header is not treated as a reply", async () => {
     const engine = await Engine.start();
     const foreign = await engine.connect();
     foreign.subscribe(`${subject}.odd`, {

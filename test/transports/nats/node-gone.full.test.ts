@@ -147,7 +147,7 @@ describeWith(["nats-server"], "calls when a node dies", () => {
       expect(await call).toBe("still there");
     });
 
-    test("continue as streams, though what their reader said meanwhile was lost", async () => {
+    test("continue as streams, although messages of their reader were lost meanwhile", async () => {
       const count = stream({}, async function* () {
         for (let i = 0; i < 200; i++) yield i;
       });

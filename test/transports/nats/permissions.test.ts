@@ -85,7 +85,7 @@ async function read(items: AsyncIterable<unknown>): Promise<number> {
 }
 
 describeWith(["nats-server"], "the permissions that the docs give", () => {
-  test("let a caller use its methods, and no other, and lack nothing", async () => {
+  test("let a caller use its methods and no others, and suffice", async () => {
     const engine = await Engine.start(config);
     const worker = await serving(engine);
     const ann = await as(engine, "ann");
@@ -103,7 +103,7 @@ describeWith(["nats-server"], "the permissions that the docs give", () => {
     });
   });
 
-  test("do not let a caller have the worker publish to a stream", async () => {
+  test("do not let a caller make the worker publish to a stream", async () => {
     const engine = await Engine.start(config);
     const { connection: worker, lacking } = await serving(engine);
     const handled: unknown[] = [];
@@ -129,7 +129,7 @@ describeWith(["nats-server"], "the permissions that the docs give", () => {
     await expect.poll(() => handled).toEqual([7]);
   });
 
-  test("let durable notifications be stored, handled, acknowledged and buried, and lack nothing", async () => {
+  test("let durable notifications be stored, handled, acknowledged and become dead letters, and suffice", async () => {
     const engine = await Engine.start(config);
     const { connection, lacking } = await as(engine, "jobs");
     const buried = deferred();
@@ -168,7 +168,7 @@ describeWith(["nats-server"], "the permissions that the docs give", () => {
     expect(await read(client.stream("ticks", [500]))).toBe(500);
   });
 
-  test("let a worker with allow_responses notice a caller that is gone, also when it may no longer probe", async () => {
+  test("let a worker with allow_responses notice a lost caller, also when it may no longer probe", async () => {
     const engine = await Engine.start(withResponses.replace("max: 1000", "max: 5"));
     const { connection, lacking, clock, waiting, ended } = await serving(engine);
     const { connection: ann } = await as(engine, "ann");
@@ -211,7 +211,7 @@ describeWith(["nats-server"], "the permissions that the docs give", () => {
     }
   });
 
-  test("end a stream that has more items than allow_responses lets through", async () => {
+  test("end a stream with more items than allow_responses permits", async () => {
     const engine = await Engine.start(withResponses.replace("max: 1000", "max: 10"));
     await serving(engine);
     const clock = new FakeClock();

@@ -83,7 +83,7 @@ async function count(connection: NatsConnection, where: string): Promise<() => n
   return () => heard;
 }
 
-test("every message on NATS comes in where its reply subject is checked", () => {
+test("every message on NATS passes the check of its reply subject", () => {
   const folder = new URL("../../../src/transports/nats/", import.meta.url);
   const unchecked = readdirSync(folder)
     .filter((name) => name.endsWith(".ts") && name !== "mailbox.ts")
@@ -105,7 +105,7 @@ describeWith(["nats-server"], "a reply subject on NATS", () => {
     expect((await streams.info("ORDERS")).state.messages).toBe(1);
   });
 
-  test("does not have a worker publish where its caller may not, whatever is sent to it", async () => {
+  test("does not make a worker publish where its caller may not, whatever is sent to it", async () => {
     const { admin, caller, worker, handled } = await scene();
     const heard = await count(admin, "orders.new");
     const mailbox = `_CALLWIRE.rpc.${worker.id}.cw`;
@@ -172,7 +172,7 @@ describeWith(["nats-server"], "a reply subject on NATS", () => {
     }
   });
 
-  test("of a worker does not have a link publish where that worker may not", async () => {
+  test("of a worker does not make a link publish where that worker may not", async () => {
     const engine = await Engine.start();
     const [victim, evil] = await Promise.all([engine.connect(), engine.connect()]);
     const heard = await count(evil, "orders.new");
@@ -248,7 +248,7 @@ describeWith(["nats-server"], "a stream for a caller that does not exist", () =>
     expect(open()).toBe(0);
   });
 
-  test("continues where the caller listens, although it says nothing", async () => {
+  test("continues while the caller listens, although it sends nothing", async () => {
     const { caller, connection, handled, open, clock } = await scene();
     caller.subscribe("_INBOX.somebody.x", { callback: () => {} });
     const call = textOf({ method: "wait", id: 1 });

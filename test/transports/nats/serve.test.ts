@@ -64,7 +64,7 @@ describeWith(["nats-server"], "serveNats", () => {
     await expect(ask("$SRV.PING.calculator")).rejects.toThrow(/no responders/i);
   });
 
-  test("a worker continues where it has more to say of itself than NATS takes", async () => {
+  test("a worker continues if its description is too long for NATS", async () => {
     const engine = await Engine.start("max_payload: 4096");
     const names = Array.from({ length: 100 }, (_, i) => `method${i}`);
     const methods = Object.fromEntries(names.map((name) => [name, () => name]));
@@ -94,7 +94,7 @@ describeWith(["nats-server"], "serveNats", () => {
     expect(told.map(({ last_error }) => last_error.length)).toEqual([256, 256]);
   });
 
-  test("a service that does not know its methods beforehand is served too", async () => {
+  test("a service that does not list its methods is served too", async () => {
     const engine = await Engine.start();
     const host = new Host((request) => success(`${request.method} was called`));
     onTestFinished(() => host.close());
@@ -152,7 +152,7 @@ describeWith(["nats-server"], "serveNats", () => {
     await Promise.all(load);
   });
 
-  test("no call that comes as the last worker leaves is without an answer", async () => {
+  test("every call that arrives while the last worker leaves is answered", async () => {
     const engine = await Engine.start();
     const echo = (value: unknown) => value;
     // Nobody asks after a call, so that one which got lost would never end.
@@ -173,7 +173,7 @@ describeWith(["nats-server"], "serveNats", () => {
     }
   });
 
-  test("a worker that closes tells those whose calls take longer than it waits", async () => {
+  test("a worker that closes answers calls that take longer than it waits with an error", async () => {
     const engine = await Engine.start();
     const begun = deferred();
     let held = 0;

@@ -105,7 +105,7 @@ describeWith(["nats-server"], "an unknown caller on NATS", () => {
     expect(items).toHaveLength(200);
   });
 
-  test("does not give up the calls of another", async () => {
+  test("does not cancel the calls of another", async () => {
     const gate = deferred();
     const begun = deferred();
     const { client, guess, passTime, connection, friend } = await scene({
@@ -195,7 +195,7 @@ describeWith(["nats-server"], "an unknown caller on NATS", () => {
     expect(stranger.isClosed()).toBe(false);
   });
 
-  test("does not stop a worker with names of calls that are none", async () => {
+  test("does not stop a worker with invalid names of calls", async () => {
     const gate = deferred();
     onTestFinished(() => gate.resolve());
     const { stranger, connection, mailbox, ask, textOf, passTime } = await scene({

@@ -104,7 +104,7 @@ describeWith(["nats-server"], "streams over NATS", () => {
     expect(got).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
   });
 
-  test("fail where all items were lost that the reader had given credit for", async () => {
+  test("fail if all items were lost for which the reader had given credit", async () => {
     const engine = await Engine.start();
     let made = 0;
     const read = deferred();
@@ -144,7 +144,7 @@ describeWith(["nats-server"], "streams over NATS", () => {
     });
   });
 
-  test("end where their worker was away when they were cancelled", async () => {
+  test("end if their worker was away when they were cancelled", async () => {
     const engine = await Engine.start();
     const ended = deferred();
     const served = await serveBehindProxy(engine, async function* () {
@@ -243,7 +243,7 @@ describeWith(["nats-server"], "streams over NATS", () => {
     },
   );
 
-  test("continue where credit was lost on its way", async () => {
+  test("continue if credit was lost on its way", async () => {
     const engine = await Engine.start();
     let made = 0;
     const served = await serveBehindProxy(engine, async function* () {
@@ -307,7 +307,7 @@ describeWith(["nats-server"], "streams over NATS", () => {
     expect(await standstill(() => made[1])).toBe(window + 1);
   });
 
-  test("say which permission they lack", async () => {
+  test("fail with the name of the missing permission", async () => {
     const engine = await Engine.start(`authorization { users = [
       { user: worker, password: w }
       { user: guest, password: g, permissions: { publish: { deny: "_CALLWIRE.test.*.>" } } }
@@ -329,7 +329,7 @@ describeWith(["nats-server"], "streams over NATS", () => {
     });
   });
 
-  test("end with an error where what they return is as long as NATS takes", async () => {
+  test("end with an error if their result leaves no room for the header", async () => {
     const max = 4_096;
     const engine = await Engine.start(`max_payload: ${max}`);
     let length = 0;

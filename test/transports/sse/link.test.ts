@@ -145,13 +145,13 @@ describe("a stream that is cut", () => {
     expect(seen).toHaveLength(5);
   });
 
-  test("is given up after so many attempts without anything new", async () => {
+  test("fails after a number of attempts without progress", async () => {
     const { url, seen } = await scripted(sending(`retry: 1\n${item(1)}`, "cut"));
     expect(await read(url, { maxResumes: 3 })).toEqual([1, "CONNECTION_LOST"]);
     expect(seen).toHaveLength(4);
   });
 
-  test("is lost, and may have run, where another one is refused by a server that stops", async () => {
+  test("is lost, and may have run, if a stopping server refuses the next one", async () => {
     const stops = refusing(
       503,
       '{"jsonrpc":"2.0","error":{"code":-32006,"message":"Server is shutting down","data":{"ran":false,"reason":"stopping"}},"id":null}',

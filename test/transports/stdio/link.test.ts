@@ -58,7 +58,7 @@ describe("a child that dies", () => {
     await expect(connection.call("kill", ["SIGKILL"])).rejects.toThrow("was killed by SIGKILL");
   });
 
-  test("gives away no more than the tail of what it said", async () => {
+  test("reveals no more than the tail of its output", async () => {
     const heard: Uint8Array[] = [];
     const connection = await connect({ stderr: (chunk) => void heard.push(chunk) });
     await connection.call("complain", [`first${"é".repeat(5000)}\n`]);
@@ -77,7 +77,7 @@ describe("a child that dies", () => {
     expect(await Promise.all(answers)).toHaveLength(100);
   });
 
-  test("in part, by closing its output, is given up and ended", async () => {
+  test("in part, by closing its output, is ended", async () => {
     const connection = await connect();
     const pid = await connection.call("pid");
     await expect(connection.call("mute")).rejects.toMatchObject({ code: "CONNECTION_LOST" });
@@ -137,7 +137,7 @@ describe("a child", () => {
     expect(Object.keys(env).length).toBeLessThan(14);
   });
 
-  test("is started where it is told to", async () => {
+  test("is started in the given directory", async () => {
     const cwd = realpathSync(tmpdir());
     expect(await (await connect({ cwd })).call("cwd")).toBe(cwd);
   });
@@ -162,7 +162,7 @@ describe("a link that closes", () => {
     expect(await connection.closed).toBeUndefined();
   });
 
-  test("asks a child that stays on with SIGTERM", async () => {
+  test("sends SIGTERM to a child that keeps running", async () => {
     const connection = await connect({ killAfterMs: 50 }, "stubborn");
     const pid = await connection.call("pid");
     await connection.close();
@@ -190,7 +190,7 @@ describe("a link that closes", () => {
   });
 });
 
-test("a child that prints lines and reads nothing is cut off, before the answers to them fill memory", async () => {
+test("a child that prints calls and reads nothing is disconnected before the answers fill memory", async () => {
   const flood = `
     const lines = "banner\\n".repeat(5000);
     const print = () => process.stdout.write(lines, print);
@@ -207,7 +207,7 @@ test("a child that prints lines and reads nothing is cut off, before the answers
   await connection.closed;
 });
 
-test("a child that may take forever to end is not asked to at once", async () => {
+test("a child with killAfterMs: Infinity gets no signal", async () => {
   const heard: Uint8Array[] = [];
   const stderr = (chunk: Uint8Array) => void heard.push(chunk);
   const slow = `process.stdin.resume().on("end", () => process.stderr.write("end"))`;

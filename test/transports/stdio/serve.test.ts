@@ -84,7 +84,7 @@ describe("the end of standard input", () => {
     expect(child.stdout).not.toContain("error");
   });
 
-  test("fails what the process has asked its parent, since no answer can come", async () => {
+  test("fails calls to the parent, because no answer can arrive", async () => {
     const child = start();
     child.send(call(1, "ask"));
     await child.heard("stdout", '"method":"answer"');
@@ -93,7 +93,7 @@ describe("the end of standard input", () => {
     expect(child.stdout).toContain('"error":{"code":-32603');
   });
 
-  test("may come in place of the last line's own end", async () => {
+  test("may replace the last line feed", async () => {
     const child = start();
     child.process.stdin.end(call(1, "slow", { ms: 1 }));
     expect(await child.ended).toEqual({ code: 0, signal: null });
@@ -121,7 +121,7 @@ test("a stream ends when its reader is gone", async () => {
 const lastWord =
   '{"jsonrpc":"2.0","error":{"code":-32006,"message":"Server is shutting down","data":{"ran":false,"reason":"stopping"}},"id":null}';
 
-test("a server that closes lets go of its input, though the parent holds it open", async () => {
+test("a server that closes releases its input, although the parent holds it open", async () => {
   const child = start();
   child.send(call(1, "slow", { ms: 50 }), call(2, "echo", [1]));
   await child.heard("stdout", result(2, 1));

@@ -123,7 +123,7 @@ describe("Content-Length", () => {
   });
 });
 
-test("a length in front that is none ends the connection after an error", async () => {
+test("an invalid length prefix ends the connection after an error", async () => {
   const { port } = await serve(methods, { framing: "length-prefix" });
   const client = new RawSocket({ port }).send("GET / HTTP/1.1\r\n\r\n");
   expect(JSON.parse((await client.closed).slice(4))).toMatchObject({ error: { code: -32600 } });

@@ -108,7 +108,7 @@ test("a link is made with the first call and shared by all that follow", async (
   expect(connections.size).toBe(1);
 });
 
-test("a link reconnects: the next call finds the server that has come back", async () => {
+test("a link reconnects: the next call reaches the restarted server", async () => {
   const first = started();
   const port = await ownPort();
   await serveSocket(first.server, { port });
@@ -123,7 +123,7 @@ test("a link reconnects: the next call finds the server that has come back", asy
   expect(await client.with({ idempotent: true }).call("echo", [2])).toBe(2);
 });
 
-test("a server that hangs up at once is not tried forever", async () => {
+test("a server that disconnects at once is not tried forever", async () => {
   let accepted = 0;
   const rude = createNetServer((socket) => {
     accepted++;
@@ -144,7 +144,7 @@ const lastWord =
   '{"jsonrpc":"2.0","error":{"code":-32006,"message":"Server is shutting down","data":{"ran":false,"reason":"stopping"}},"id":null}';
 
 describe("a socket that closes", () => {
-  test("lets what runs finish, refuses what is new, and closes with its last message after the last reply", async () => {
+  test("lets running calls finish, refuses new ones, and closes with its last message after the last reply", async () => {
     const { server, release, running } = started();
     const socket = await serveSocket(server, { port: await ownPort() });
     const client = new RawSocket({ port: socket.port as number });
@@ -165,7 +165,7 @@ describe("a socket that closes", () => {
     expect(server.receive('{"jsonrpc":"2.0","method":"echo","params":[1],"id":3}')).toContain("1");
   });
 
-  test("waits no longer than it was told to", async () => {
+  test("waits no longer than drainMs", async () => {
     const { server, running } = started();
     const socket = await serveSocket(server, { port: 0, drainMs: 20 });
     const client = new RawSocket({ port: socket.port as number });

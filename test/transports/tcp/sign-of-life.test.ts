@@ -48,7 +48,7 @@ async function silentServer() {
   };
 }
 
-test("a server that has long been silent is asked, and any answer keeps the connection", async () => {
+test("a silent server is pinged, and any answer keeps the connection", async () => {
   const server = await silentServer();
   for (let round = 0; round < 3; round++) {
     server.clock.advance(30_000);
@@ -72,7 +72,7 @@ test("a server that sends nothing for too long counts as lost", async () => {
   await call;
 });
 
-test("a server that works on a call is not asked", async () => {
+test("a server that works on a call is not pinged", async () => {
   const server = await silentServer();
   const call = server.connection.call("slow");
   const { id } = await server.next();

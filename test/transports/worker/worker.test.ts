@@ -43,7 +43,7 @@ describe("a worker thread", () => {
     await exit;
   });
 
-  test("that exits fails what is open, with its code", async () => {
+  test("that exits fails open calls with its code", async () => {
     const { worker } = start();
     const link = portLink(worker);
     const open = expect(link.call("hang")).rejects.toMatchObject({ code: "CONNECTION_LOST" });
@@ -51,7 +51,7 @@ describe("a worker thread", () => {
     await open;
   });
 
-  test("that crashes fails what is open, with its error", async () => {
+  test("that crashes fails open calls with its error", async () => {
     const { worker } = start();
     await expect(portLink(worker).call("crash")).rejects.toMatchObject({
       code: "CONNECTION_LOST",

@@ -131,7 +131,7 @@ describe("mounted in a framework", () => {
     await connection.close();
   });
 
-  test("so are those that were admitted at the same moment as others", async () => {
+  test("connections that were admitted at the same moment are counted too", async () => {
     const asked = deferred();
     let count = 0;
     const verify = async (): Promise<undefined> => {
@@ -182,7 +182,7 @@ describe("mounted in a framework", () => {
 });
 
 describe("messages", () => {
-  test("text comes as it is, or in an object that has it", () => {
+  test("text is a string, or in an object", () => {
     const hooks = wsHandler(serverOf(methods));
     const peer = new FakePeer();
     hooks.open(peer);
@@ -299,7 +299,7 @@ test("a peer whose send throws counts as gone", async () => {
   expect(peer.closedWith).toBeUndefined();
 });
 
-test("a peer that does not answer a close is given up", async () => {
+test("a peer that does not answer a close is terminated", async () => {
   vi.useFakeTimers();
   onTestFinished(() => void vi.useRealTimers());
   const server = serverOf(methods);
@@ -312,7 +312,7 @@ test("a peer that does not answer a close is given up", async () => {
   expect(peer.closedWith).toEqual([1001, "the server is going away"]);
 });
 
-test("the hooks fit Bun, which keeps data and tells a close by its code", async () => {
+test("the hooks fit Bun, which has data and reports a close by its code", async () => {
   const server = serverOf({
     who: method({}, (_, { principal, transport }) => [principal, transport.headers]),
   });

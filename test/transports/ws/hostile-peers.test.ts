@@ -122,7 +122,7 @@ describe.each(sides)("a %s", (_, attack) => {
     expect(await peer.closed).toBe(1002);
   });
 
-  test("gives up a message that stays open, though its pings are answered", async () => {
+  test("closes when a message stays open, although its pings are answered", async () => {
     const clock = new FakeClock();
     const peer = await attack({ clock });
     await peer.sendAndAwait(peer.frame(text, "["));
@@ -195,7 +195,7 @@ test("a message of 1 MiB may come in fragments of 1 KiB, as geth sends them", as
   expect(await inbox.message()).toMatchObject({ result: 1024 * 1023 });
 });
 
-test("a frame that comes in very many chunks closes with 1008", async () => {
+test("a frame in very many chunks closes with 1008", async () => {
   const written: Buffer[] = [];
   const wire = new Duplex({
     read() {},

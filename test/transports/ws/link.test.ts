@@ -74,7 +74,7 @@ describe("connecting", () => {
     });
   });
 
-  test("a server that knows no WebSocket fails it with its status", async () => {
+  test("a server without WebSocket fails it with its status", async () => {
     const http = createHttpServer((_, response) => response.writeHead(200).end("hello"));
     await new Promise<void>((resolve) => http.listen(0, "127.0.0.1", resolve));
     onTestFinished(() => void http.close());
@@ -94,7 +94,7 @@ describe("connecting", () => {
     await client.close();
   });
 
-  test("connecting to a host that says nothing times out", async () => {
+  test("connecting to a host that does not answer times out", async () => {
     const silent = createTcpServer();
     await new Promise<void>((resolve) => silent.listen(0, "127.0.0.1", resolve));
     onTestFinished(() => void silent.close());
@@ -111,7 +111,7 @@ describe("connecting", () => {
     ).rejects.toThrow("never mind");
   });
 
-  test("an address that is none is an error at once", async () => {
+  test("an invalid address is an error at once", async () => {
     expect(() => webSocketLink("nonsense")).toThrow(TypeError);
     await expect(connectWebSocket("ftp://127.0.0.1/")).rejects.toThrow(TypeError);
   });

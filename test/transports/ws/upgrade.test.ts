@@ -77,7 +77,7 @@ describe("a plain client", () => {
   });
 });
 
-test("the replies to what came together leave in one write", async () => {
+test("the replies to calls that arrived together leave in one write", async () => {
   const served = await serve({ ...methods, later: async (value: unknown) => value });
   const writes = countWrites(served);
   const socket = await upgraded(served.port);
@@ -209,7 +209,7 @@ describe("a client that does not read", () => {
 });
 
 describe("signs of life", () => {
-  test("a client is asked every 30 seconds, and lives if it answers", async () => {
+  test("a client is pinged every 30 seconds, and stays connected if it answers", async () => {
     const clock = new FakeClock();
     const { url } = await serve(methods, { clock });
     const { ws, inbox } = await rawClient(url);
@@ -224,7 +224,7 @@ describe("signs of life", () => {
     }
   });
 
-  test("a client that gives none for 40 seconds is cut, and its calls end", async () => {
+  test("a client without a sign for 40 seconds is disconnected, and its calls end", async () => {
     const clock = new FakeClock();
     const { methods, started, aborted } = endless();
     const { url } = await serve(methods, { clock });
@@ -258,7 +258,7 @@ describe("signs of life", () => {
     await heard(socket, "\x03\xf0");
   });
 
-  test("nothing waits for a connection that is closed", async () => {
+  test("no timer waits for a closed connection", async () => {
     const clock = new FakeClock();
     const { url, server } = await serve(methods, { clock });
     const { ws, closed } = await rawClient(url);
@@ -271,7 +271,7 @@ describe("signs of life", () => {
 });
 
 describe("admission", () => {
-  test("calls know who connected, from where and with which headers", async () => {
+  test("calls have the principal, the address and the headers of their connection", async () => {
     const { url } = await serve(
       { who: method({}, (_, { principal, transport }) => ({ principal, transport })) },
       {
@@ -466,7 +466,7 @@ test("a client may break off after any byte", async () => {
   expect(await inbox.message()).toEqual(echoed);
 });
 
-test("a thousand calls that are answered out of order find their callers", async () => {
+test("a thousand calls answered out of order reach their callers", async () => {
   const waiting: (() => void)[] = [];
   const { url } = await serve({
     gather: (value: number) =>

@@ -1,4 +1,5 @@
 import type { RequestHead } from "../../../http/http-message.ts";
+import { membersOf } from "../../../protocol/envelope.ts";
 import { isRecord } from "../../../protocol/record.ts";
 import { headerMismatch, type McpError } from "../../errors.ts";
 import { namedBy, paramAt, readHeaderValue } from "../../header-values.ts";
@@ -31,7 +32,7 @@ interface ModernMessage {
 /** Whether a request belongs to the modern era, by its body or by its headers. */
 export function isModernRequest(message: ModernMessage, head: McpHead): boolean {
   if (isModern(head.protocolVersion)) return true;
-  const { _meta } = isRecord(message.params) ? message.params : {};
+  const { _meta } = membersOf(message.params);
   return isRecord(_meta) && _meta[MetaKey.ProtocolVersion] !== undefined;
 }
 
@@ -45,7 +46,7 @@ export function headerFault(
   catalog: Catalog,
 ): McpError | undefined {
   const { method, params } = message;
-  const { _meta } = isRecord(params) ? params : {};
+  const { _meta } = membersOf(params);
   const envelope = isRecord(_meta) ? _meta : {};
   const version = envelope[MetaKey.ProtocolVersion];
   if (typeof version !== "string") return undefined;

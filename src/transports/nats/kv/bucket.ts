@@ -12,6 +12,9 @@ const pollMs = 100;
 /** After this time a failed request is tried again, whatever nats-server reports about the bucket. */
 const retryMs = 1_000;
 
+/** JetStream's error codes for a conditional write that expected another revision. */
+const otherRevisionCodes: readonly unknown[] = [10_071, 10_164];
+
 /** The key for a string of a caller, which NATS might not accept as a key, or which might be very long. */
 export function keyName(text: string): string {
   return createHash("sha256").update(text).digest("base64url");
@@ -22,7 +25,7 @@ export async function revisionOf(write: Promise<number>): Promise<number | undef
   try {
     return await write;
   } catch (error) {
-    if (/wrong last sequence/i.test((error as Error).message)) return undefined;
+    if (otherRevisionCodes.includes((error as { code?: unknown }).code)) return undefined;
     throw error;
   }
 }
