@@ -88,11 +88,33 @@ const names = {
   "flat/name": () => "a flat name",
 } satisfies Methods;
 
+/** What is known of a file, and what is in it. */
+const weigh = async ({ file }: { file: Blob }) => ({
+  size: file.size,
+  type: file.type,
+  name: file instanceof File ? file.name : null,
+  text: await file.text(),
+});
+const file = z.object({ file: z.instanceof(Blob) });
+
+const files = {
+  weigh: method({ params: file }, weigh),
+  weigh_few: method(
+    { params: file, limits: { maxMessageBytes: 200, maxFiles: 1, maxFileBytes: 4 } },
+    weigh,
+  ),
+  drink: method({ params: z.object({ bytes: z.instanceof(ReadableStream) }) }, ({ bytes }) =>
+    new Response(bytes).text(),
+  ),
+  letter: () => new File(["hi"], "hi.txt", { type: "text/plain", lastModified: 0 }),
+} satisfies Methods;
+
 const conformance = {
   ...specification,
   ...results,
   ...failures,
   ...names,
+  ...files,
   echo: (value: unknown) => value,
   echo_later: async (value: unknown) => value,
   count: (...params: unknown[]) => params.length,
