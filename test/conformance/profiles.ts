@@ -1,5 +1,6 @@
 /** The servers that the transcripts talk to. What each one is for stands in the transcripts. */
 import {
+  byteStream,
   createServer,
   type Log,
   type Methods,
@@ -8,6 +9,7 @@ import {
   type Server,
   type ServerOptions,
   silentLog,
+  stream,
 } from "callwire";
 import { z } from "zod";
 
@@ -107,6 +109,38 @@ const files = {
     new Response(bytes).text(),
   ),
   letter: () => new File(["hi"], "hi.txt", { type: "text/plain", lastModified: 0 }),
+  pour: method({ params: z.object({ length: z.number() }), result: byteStream() }, ({ length }) =>
+    new Blob([new Uint8Array(length).fill(7)]).stream(),
+  ),
+} satisfies Methods;
+
+const streams = {
+  count_to: stream({ params: z.object({ to: z.number() }) }, async function* ({ to }) {
+    for (let n = 1; n <= to; n++) yield n;
+  }),
+  days: stream({}, function* () {
+    yield new Date(0);
+  }),
+  breaks: stream({}, async function* () {
+    yield 1;
+    throw new RpcError(1005, "Broken off");
+  }),
+  report: method({}, async (_, call) => {
+    call.progress(new Date(0));
+    return "done";
+  }),
+  sum_up: method({ upload: z.number() }, async (_, call) => {
+    let sum = 0;
+    for await (const n of call.upload) sum += n;
+    return sum;
+  }),
+  first: method({ upload: z.unknown() }, async (_, call) => {
+    for await (const item of call.upload) return item instanceof Blob ? await item.text() : item;
+    return "none";
+  }),
+  shout: stream({ upload: z.string() }, async function* (_, call) {
+    for await (const word of call.upload) yield word.toUpperCase();
+  }),
 } satisfies Methods;
 
 const conformance = {
@@ -115,6 +149,7 @@ const conformance = {
   ...failures,
   ...names,
   ...files,
+  ...streams,
   echo: (value: unknown) => value,
   echo_later: async (value: unknown) => value,
   count: (...params: unknown[]) => params.length,
