@@ -266,6 +266,19 @@ test("an entry loads no package until a call or a connection needs it, so that p
   expect(early).toEqual([]);
 });
 
+test("a page loads nothing of a connection before it connects", () => {
+  const pages = ["index", "transports/http/index", "transports/ws/native-client"];
+  const reached = reachedFrom(
+    pages.map((entry) => `src/${entry}.ts`),
+    { atOnce: true },
+  );
+  // What the client needs to wait for the rest, and how callers see the state of a link.
+  const waiting = ["deferred-link", "cancelled-wait", "link-states"];
+  expect([...reached].filter((file) => folderOf(file) === "connection").sort()).toEqual(
+    waiting.map((name) => `src/connection/${name}.ts`).sort(),
+  );
+});
+
 describe("portable code", () => {
   const portable = portableFiles();
 

@@ -1,7 +1,8 @@
 import {
   type Attachments,
-  attachedIn,
+  attachedOf,
   defaultMaxBytes,
+  describedIn,
   mayAttach,
   withBytesInside,
 } from "../protocol/attachments.ts";
@@ -9,7 +10,7 @@ import type { Context } from "../protocol/context.ts";
 import { invalidParams } from "../protocol/errors.ts";
 import { carries, type Link } from "../protocol/link.ts";
 import type { Request } from "../protocol/message.ts";
-import { attachedFault } from "../protocol/received-bytes.ts";
+import { fileFault } from "../protocol/received-bytes.ts";
 import { Settled, tooLong } from "./failures.ts";
 
 /** The request with its bytes beside it or, if the link cannot carry them, as base64 inside. */
@@ -35,10 +36,10 @@ export function attachmentsOf(
 ): Attachments | undefined {
   if (incoming === undefined || types === undefined || !mayAttach(types)) return undefined;
   try {
-    const attached = attachedIn(params, types);
-    const fault = attachedFault(attached, incoming.limits);
+    const described = describedIn(params, types);
+    const fault = fileFault(described, incoming.limits);
     if (fault !== undefined) throw new Settled(fault);
-    return attached.length === 0 ? undefined : incoming.attachments;
+    return attachedOf(described).length === 0 ? undefined : incoming.attachments;
   } catch (error) {
     throw error instanceof Settled ? error : new Settled(invalidParams((error as Error).message));
   }

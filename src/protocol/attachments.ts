@@ -33,12 +33,16 @@ export interface Descriptor {
   readonly lastModified?: number;
 }
 
-/** A descriptor of bytes that are in a part. */
-export interface Attached extends Descriptor {
-  readonly part: number;
-  /** How the receiver gets them. */
+/** A descriptor where it was found. */
+export interface Described extends Descriptor {
+  /** How the receiver gets the bytes. */
   readonly kind: ByteKind;
   readonly path: string;
+}
+
+/** A descriptor of bytes that are in a part. */
+export interface Attached extends Described {
+  readonly part: number;
 }
 
 /** Bytes with a buffer of their own; `Uint8Array` has no type argument before TypeScript 5.7. */
@@ -62,20 +66,29 @@ export function mayAttach(types: TypedPaths | null | undefined): boolean {
   );
 }
 
-/** The attached values in JSON, in the order of their parts. Throws a TypeError unless each part has one value. */
-export function attachedIn(json: unknown, types: TypedPaths): Attached[] {
-  const found: Attached[] = [];
+/** What JSON says about bytes, whether they are in parts or in the JSON. Throws a TypeError if `types` has a wrong form. */
+export function describedIn(json: unknown, types: TypedPaths): Described[] {
+  const found: Described[] = [];
   for (const kind of byteKinds) {
     const paths = Object.hasOwn(types, kind) ? types[kind] : undefined;
     if (paths === undefined) continue;
     if (!Array.isArray(paths)) throw new TypeError(`the type "${kind}" has no array of paths`);
     for (const path of paths) {
       const value = memberAt(json, path);
-      if (isDescriptor(value) && value.part !== undefined) {
-        found.push({ ...value, part: value.part, kind, path });
-      }
+      if (isDescriptor(value)) found.push({ ...value, kind, path });
     }
   }
+  return found;
+}
+
+/** The attached values in JSON, in the order of their parts. Throws a TypeError unless each part has one value. */
+export function attachedIn(json: unknown, types: TypedPaths): Attached[] {
+  return attachedOf(describedIn(json, types));
+}
+
+/** The same for what was found already. */
+export function attachedOf(described: readonly Described[]): Attached[] {
+  const found = described.filter((one): one is Attached => one.part !== undefined);
   found.sort((a, b) => a.part - b.part);
   if (found.every(({ part }, i) => part === i + 1)) return found;
   throw new TypeError("the parts must have the numbers 1, 2, 3, … and one value each");

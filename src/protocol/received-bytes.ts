@@ -2,6 +2,7 @@ import {
   type Attached,
   type Attachments,
   type ByteKind,
+  type Described,
   type Descriptor,
   isDescriptor,
   readAll,
@@ -10,20 +11,27 @@ import { fromBase64 } from "./base64.ts";
 import { callTooLarge, ErrorCode, RpcError } from "./errors.ts";
 import { streamOf } from "./sent-bytes.ts";
 
-/** How many attached values a call may have, and how long each may be. */
+/** How many files and streams a call may have, and how long each may be. */
 export interface FileLimits {
   readonly maxFiles: number;
   readonly maxFileBytes: number;
 }
 
-/** The error of a message whose attached values exceed the limits, by what it says about them. */
-export function attachedFault(
-  attached: readonly Attached[],
+/** The error of a message whose files exceed the limits, by what it says about them. */
+export function fileFault(
+  described: readonly Described[],
   { maxFiles, maxFileBytes }: FileLimits,
 ): RpcError | undefined {
-  if (attached.length > maxFiles) return callTooLarge("maxFiles", maxFiles);
-  const isTooLong = attached.some(({ size = 0 }) => size > maxFileBytes);
+  if (described.length > maxFiles) return callTooLarge("maxFiles", maxFiles);
+  const isTooLong = described.some((file) => lengthOf(file) > maxFileBytes);
   return isTooLong ? callTooLarge("maxFileBytes", maxFileBytes) : undefined;
+}
+
+/** In bytes, as far as it is known before they arrive: the length of a stream is not. */
+function lengthOf({ data, size = 0 }: Described): number {
+  if (data === undefined) return size;
+  const padding = data.endsWith("==") ? 2 : data.endsWith("=") ? 1 : 0;
+  return Math.floor(data.length * 0.75) - padding;
 }
 
 /** The bytes of a message that was received, and the values that its receiver makes of them. */
@@ -61,6 +69,8 @@ export class ReceivedBytes {
     if (!isDescriptor(json)) throw new TypeError("wrong form");
     const { part, data, size } = json;
     const bytes = data === undefined ? this.#whole.get(part as number) : fromBase64(data);
+    if (data !== undefined && size !== undefined && bytes?.length !== size)
+      throw new TypeError("wrong size");
     if (bytes === undefined) {
       const max = kind === "stream" ? this.#maxStreamBytes : this.#maxBytes;
       const stream = this.#open(part as number, size, max);

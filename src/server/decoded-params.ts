@@ -1,9 +1,9 @@
-import { attachedIn, type ByteKind, mayAttach } from "../protocol/attachments.ts";
+import { attachedOf, type ByteKind, describedIn, mayAttach } from "../protocol/attachments.ts";
 import type { CallContext } from "../protocol/context.ts";
 import type { MethodLimits } from "../protocol/contract.ts";
 import { invalidParams, RpcError } from "../protocol/errors.ts";
 import { failure, type Params, type Reply, type TypedPaths } from "../protocol/message.ts";
-import { attachedFault, ReceivedBytes } from "../protocol/received-bytes.ts";
+import { fileFault, ReceivedBytes } from "../protocol/received-bytes.ts";
 
 /** What must have arrived before the handler runs; Blobs and streams arrive while it reads them. */
 const collected: ReadonlySet<ByteKind> = new Set(["bytes"]);
@@ -16,10 +16,11 @@ export function decodedParams(
   own: MethodLimits | undefined,
 ): Params | undefined | Promise<Params | undefined> {
   if (!mayAttach(types)) return values.decode(params, types) as Params | undefined;
-  const attached = attachedIn(params, types);
+  const described = describedIn(params, types);
   const { maxFiles = limits.maxFiles, maxFileBytes = limits.maxFileBytes } = own ?? {};
-  const fault = attachedFault(attached, { maxFiles, maxFileBytes });
+  const fault = fileFault(described, { maxFiles, maxFileBytes });
   if (fault !== undefined) throw fault;
+  const attached = attachedOf(described);
   const bytes = new ReceivedBytes(attachments, maxFileBytes);
   const decode = (): Params | undefined =>
     values.decode(params, types, bytes) as Params | undefined;

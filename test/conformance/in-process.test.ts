@@ -2,8 +2,8 @@ import { describe, expect } from "vitest";
 import { profileNames, serverOf } from "./profiles.ts";
 import { runTranscripts } from "./transcript.ts";
 
-/** The methods of the profiles that return a promise. */
-const takesTime = /"(echo_later|fail_later|promised_bigint)"/;
+/** The methods of the profiles that return a promise, and files, which are read into the reply. */
+const takesTime = /"(echo_later|fail_later|promised_bigint|weigh|weigh_few|drink|letter|blob)"/;
 
 describe("in process", () => {
   for (const profile of profileNames) {

@@ -1,5 +1,6 @@
 /** The servers that the transcripts talk to. What each one is for stands in the transcripts. */
 import {
+  byteStream,
   createServer,
   type Log,
   type Methods,
@@ -8,6 +9,7 @@ import {
   type Server,
   type ServerOptions,
   silentLog,
+  stream,
 } from "callwire";
 import { z } from "zod";
 
@@ -88,11 +90,66 @@ const names = {
   "flat/name": () => "a flat name",
 } satisfies Methods;
 
+/** What is known of a file, and what is in it. */
+const weigh = async ({ file }: { file: Blob }) => ({
+  size: file.size,
+  type: file.type,
+  name: file instanceof File ? file.name : null,
+  text: await file.text(),
+});
+const file = z.object({ file: z.instanceof(Blob) });
+
+const files = {
+  weigh: method({ params: file }, weigh),
+  weigh_few: method(
+    { params: file, limits: { maxMessageBytes: 200, maxFiles: 1, maxFileBytes: 4 } },
+    weigh,
+  ),
+  drink: method({ params: z.object({ bytes: z.instanceof(ReadableStream) }) }, ({ bytes }) =>
+    new Response(bytes).text(),
+  ),
+  letter: () => new File(["hi"], "hi.txt", { type: "text/plain", lastModified: 0 }),
+  pour: method({ params: z.object({ length: z.number() }), result: byteStream() }, ({ length }) =>
+    new Blob([new Uint8Array(length).fill(7)]).stream(),
+  ),
+} satisfies Methods;
+
+const streams = {
+  count_to: stream({ params: z.object({ to: z.number() }) }, async function* ({ to }) {
+    for (let n = 1; n <= to; n++) yield n;
+  }),
+  days: stream({}, function* () {
+    yield new Date(0);
+  }),
+  breaks: stream({}, async function* () {
+    yield 1;
+    throw new RpcError(1005, "Broken off");
+  }),
+  report: method({}, async (_, call) => {
+    call.progress(new Date(0));
+    return "done";
+  }),
+  sum_up: method({ upload: z.number() }, async (_, call) => {
+    let sum = 0;
+    for await (const n of call.upload) sum += n;
+    return sum;
+  }),
+  first: method({ upload: z.unknown() }, async (_, call) => {
+    for await (const item of call.upload) return item instanceof Blob ? await item.text() : item;
+    return "none";
+  }),
+  shout: stream({ upload: z.string() }, async function* (_, call) {
+    for await (const word of call.upload) yield word.toUpperCase();
+  }),
+} satisfies Methods;
+
 const conformance = {
   ...specification,
   ...results,
   ...failures,
   ...names,
+  ...files,
+  ...streams,
   echo: (value: unknown) => value,
   echo_later: async (value: unknown) => value,
   count: (...params: unknown[]) => params.length,

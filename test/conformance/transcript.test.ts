@@ -119,6 +119,7 @@ describe("a transcript", () => {
     expect(transcripts.map(({ topic }) => topic)).toEqual([
       "batch",
       "errors",
+      "files",
       "ids",
       "limits",
       "names",

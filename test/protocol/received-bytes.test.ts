@@ -7,7 +7,7 @@ import {
   mayAttach,
   readAll,
 } from "../../src/protocol/attachments.ts";
-import { attachedFault, ReceivedBytes } from "../../src/protocol/received-bytes.ts";
+import { fileFault, ReceivedBytes } from "../../src/protocol/received-bytes.ts";
 import { SentBytes, streamOf } from "../../src/protocol/sent-bytes.ts";
 
 const abc = new TextEncoder().encode("abc");
@@ -154,12 +154,18 @@ describe("received bytes", () => {
   test("are counted by what the message says about them", () => {
     const limits = { maxFiles: 1, maxFileBytes: 3 };
     const one = { part: 1, kind: "blob", path: "", size: 3 } as const;
-    expect(attachedFault([one], limits)).toBeUndefined();
-    expect(attachedFault([{ ...one, size: 4 }], limits)?.data).toMatchObject({
-      limit: "maxFileBytes",
-    });
-    expect(attachedFault([one, one], limits)?.data).toMatchObject({ limit: "maxFiles", max: 1 });
-    expect(attachedFault([{ part: 1, kind: "stream", path: "" }], limits)).toBeUndefined();
+    expect(fileFault([one], limits)).toBeUndefined();
+    expect(fileFault([{ ...one, size: 4 }], limits)?.data).toMatchObject({ limit: "maxFileBytes" });
+    expect(fileFault([one, one], limits)?.data).toMatchObject({ limit: "maxFiles", max: 1 });
+    expect(fileFault([{ part: 1, kind: "stream", path: "" }], limits)).toBeUndefined();
+  });
+
+  test("are counted by their length if they are in the message", () => {
+    const limits = { maxFiles: 1, maxFileBytes: 3 };
+    const inside = (data: string) => fileFault([{ data, kind: "stream", path: "" }], limits)?.data;
+    for (const data of ["", "YQ==", "YWI=", "YWJj"]) expect(inside(data)).toBeUndefined();
+    for (const data of ["YWJjZA==", "YWJjZGU=", "YWJjZGVm"])
+      expect(inside(data)).toMatchObject({ limit: "maxFileBytes", max: 3 });
   });
 });
 

@@ -13,7 +13,6 @@ import type { MaybePromise } from "../../protocol/message.ts";
 import type { SealMaker } from "../../protocol/seal.ts";
 import type { Service } from "../../protocol/service.ts";
 import type { Tap } from "../../protocol/tap.ts";
-import { absoluteAddress, wrongAddress } from "../../protocol/url.ts";
 
 /** A value, or a function that returns it for each connection, such as one with a fresh token. */
 export type PerConnection<T> = T | (() => MaybePromise<T>);
@@ -104,24 +103,4 @@ export function reconnectingWith(
 
 export function clientLimits(options: WebSocketConnectOptions): Limits {
   return limitsFrom({ ...options.service?.limits, ...options.limits });
-}
-
-/** A `ws:` or `wss:` URL; accepts `http:` and `https:`, and relative ones if there is a page or a base. */
-export function webSocketUrl(address: string | URL, base?: string | URL): URL {
-  const whole = absoluteAddress(address, base).replace(/^http/i, "ws");
-  if (/^wss?:/i.test(whole) && URL.canParse(whole)) return new URL(whole);
-  throw wrongAddress("ws(s)://host/path", address);
-}
-
-/** Leaves out query and user of the URL, which may hold a secret. */
-export function connectionFailed(
-  url: URL,
-  sentence: string,
-  options: { cause?: unknown; status?: number } = {},
-): WireError {
-  return new WireError(
-    "CONNECTION_FAILED",
-    `${url.protocol}//${url.host}${url.pathname} ${sentence}`,
-    options,
-  );
 }

@@ -2,8 +2,8 @@ import type { Connection } from "../../connection/connection.ts";
 import { DeferredLink } from "../../connection/deferred-link.ts";
 import type { Link } from "../../protocol/link.ts";
 import { isRelative } from "../../protocol/url.ts";
+import { connectionFailed, webSocketUrl } from "./address.ts";
 import type { WebSocketConnectOptions, WebSocketLinkOptions } from "./link-options.ts";
-import { connectionFailed, webSocketUrl } from "./link-options.ts";
 
 /**
  * Resolves when the connection is open. Browsers do not say why connecting failed, and cannot ping, so only the

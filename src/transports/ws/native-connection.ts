@@ -3,9 +3,9 @@ import { systemClock } from "../../protocol/clock.ts";
 import { defaultConnectTimeoutMs } from "../../protocol/defaults.ts";
 import { WireError } from "../../protocol/errors.ts";
 import type { Link } from "../../protocol/link.ts";
+import { connectionFailed } from "./address.ts";
 import {
   clientLimits,
-  connectionFailed,
   reconnectingWith,
   type UpgradeRequest,
   upgradeRequest,

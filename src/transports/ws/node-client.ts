@@ -11,16 +11,15 @@ import { parseJson } from "../../protocol/json-text.ts";
 import type { Link } from "../../protocol/link.ts";
 import { replyOf } from "../../protocol/pair.ts";
 import { isRelative } from "../../protocol/url.ts";
+import { connectionFailed, webSocketUrl } from "./address.ts";
 import type { ClosingSocket } from "./closing-socket.ts";
 import {
   clientLimits,
-  connectionFailed,
   reconnectingWith,
   type UpgradeRequest,
   upgradeRequest,
   type WebSocketConnectOptions,
   type WebSocketLinkOptions,
-  webSocketUrl,
 } from "./link-options.ts";
 import { NodeChannel } from "./node-channel.ts";
 import { receiverSettings } from "./receiver-settings.ts";
