@@ -7,7 +7,10 @@ import {
   type Execute,
 } from "callwire/a2a";
 
-type Steps = (pause: () => Promise<void>) => AsyncGenerator<AgentUpdate> | Generator<AgentUpdate>;
+/** Waits as long as others may need to subscribe, or a part of that. */
+type Pause = (part?: number) => Promise<void>;
+
+type Steps = (pause: Pause) => AsyncGenerator<AgentUpdate> | Generator<AgentUpdate>;
 
 const text = { artifact: { parts: "Generated text content" } };
 const file = {
@@ -68,6 +71,15 @@ const behaviours: readonly (readonly [prefix: string, steps: Steps])[] = [
     "tck-input-required",
     () => steps({ state: "input-required", message: "Please provide more input" }),
   ],
+  ["tck-auth-required", () => steps({ state: "auth-required", message: "Please log in" })],
+  [
+    "tck-delayed-complete",
+    async function* (pause) {
+      yield { state: "working" };
+      await pause(0.5);
+      yield { state: "completed", message: "Done after delay" };
+    },
+  ],
   ["tck-reject-task", () => steps({ state: "rejected", message: "The task was rejected" })],
   [
     "test-resubscribe",
@@ -92,9 +104,9 @@ function* worked(updates: AgentUpdate[]): Generator<AgentUpdate> {
 /** `pauseMs` is how long a task works that others subscribe to. */
 export function tckExecute(pauseMs: number): Execute {
   return async function* ({ messageId }, { signal }) {
-    const pause = (): Promise<void> =>
+    const pause: Pause = (part = 1) =>
       new Promise((resolve) => {
-        const timer = setTimeout(resolve, pauseMs);
+        const timer = setTimeout(resolve, part * pauseMs);
         signal.addEventListener("abort", () => {
           clearTimeout(timer);
           resolve();

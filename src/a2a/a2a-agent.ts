@@ -53,6 +53,10 @@ export interface A2aAgentOptions extends Omit<HostOptions, "versions" | "nullPar
 export class A2aAgent extends Server {
   /** Each item of a stream is a response, as A2A requires. */
   readonly eventForm = itemResponses;
+  readonly unsupportedType = a2aError(
+    "ContentTypeNotSupported",
+    "The Content-Type must be application/json, in UTF-8",
+  );
   readonly #card: Omit<AgentCard, "supportedInterfaces">;
   readonly #sign: CardSigner | undefined;
   /** Where it is served, if that does not follow from requests. */

@@ -1,3 +1,4 @@
+import { hasEnded, whenEnded } from "../protocol/call-end.ts";
 import { type Clock, timeUntil } from "../protocol/clock.ts";
 import type { Context } from "../protocol/context.ts";
 import { internalError, RpcError, WireError } from "../protocol/errors.ts";
@@ -132,7 +133,7 @@ export class Relay implements Outgoing {
     // The upstream might close the connection, which other calls share.
     if (maxBytes !== undefined && isLongerThan(maxBytes, outgoing)) throw new Settled(tooLong);
     const relay = relayOf(() => new Relay(request, context, settings, onActivity));
-    watchEnd(context, () => relay.cancel?.(callerGone()));
+    whenEnded(context, () => relay.cancel?.(callerGone()));
     try {
       const { send = sendDirectly } = settings;
       const reply = await fromServer(send(link, outgoing, relay, context));
@@ -264,17 +265,6 @@ function lengthOf(value: unknown): number {
 
 function callerGone(): WireError {
   return new WireError("ABORTED", "the caller has cancelled the call");
-}
-
-/** The call may have ended while middleware ran. */
-function hasEnded(context: Context): boolean {
-  return context.incoming === undefined ? context.signal.aborted : context.ended !== undefined;
-}
-
-/** Contexts made by middleware have only a signal. */
-function watchEnd(context: Context, run: () => void): void {
-  if (context.incoming !== undefined) context.incoming.onEnded(run);
-  else context.signal.addEventListener("abort", run, { once: true });
 }
 
 function outgoingRequest(request: Request, context: Context, settings: RelaySettings): Request {

@@ -108,7 +108,15 @@ export class IncomingCall implements CallContext {
   }
 
   onEnded(run: () => void): void {
-    this.#running().withExtras().onEnded = run;
+    const extras = this.#running().withExtras();
+    const before = extras.onEnded;
+    extras.onEnded =
+      before === undefined
+        ? run
+        : () => {
+            before();
+            run();
+          };
   }
 
   limit(limitMs: number): void {

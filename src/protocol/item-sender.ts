@@ -1,5 +1,6 @@
 import { bytesInside } from "./attachments.ts";
 import { BriefMap } from "./brief-map.ts";
+import { hasEnded, whenEnded } from "./call-end.ts";
 import type { CallContext, Context } from "./context.ts";
 import { asError, ErrorCode, replyTooLarge, serverBusy } from "./errors.ts";
 import { itemMembers } from "./item-members.ts";
@@ -30,7 +31,6 @@ type Item = { readonly id: Id } & { readonly [Key in keyof ItemMembers]: ItemMem
 export class ItemSender {
   readonly #context: Context;
   readonly #id: Id;
-  readonly #signal: AbortSignal;
   readonly #gate: Gate;
   readonly #origin: Origin | undefined;
   readonly #watch: Watches | undefined;
@@ -41,8 +41,7 @@ export class ItemSender {
   constructor(context: Context) {
     this.#context = context;
     this.#id = copyId(context.id as Id);
-    this.#signal = context.signal;
-    this.#gate = new Gate(this.#signal, firstCredit(context));
+    this.#gate = new Gate(context, firstCredit(context));
     const call: CallContext | undefined = context.incoming;
     this.#origin = call?.origin;
     if (this.#origin !== undefined) {
@@ -60,7 +59,7 @@ export class ItemSender {
     if (this.#rich === undefined) return this.#send({ id: this.#id, value });
     const { values, limits } = this.#rich;
     const most = bytesInside(limits.maxReplyLength);
-    const members = itemMembers(values, value, most, this.#signal);
+    const members = itemMembers(values, value, most, this.#context.signal);
     if (!(members instanceof Promise)) return this.#send({ id: this.#id, ...members });
     return members.then(
       (whole) => this.#send({ id: this.#id, ...whole }),
@@ -73,7 +72,7 @@ export class ItemSender {
 
   #send(item: Item): true | Promise<boolean> {
     if (!this.#gate.open || this.#context.peer.ready() !== undefined) return this.#wait(item);
-    if (this.#signal.aborted) return Promise.resolve(false);
+    if (hasEnded(this.#context)) return Promise.resolve(false);
     this.#transmit(item);
     return ++this.#sent % itemsPerTurn === 0 ? nextTurn() : true;
   }
@@ -82,11 +81,11 @@ export class ItemSender {
     const { peer } = this.#context;
     if (!this.#gate.open) await this.#gate.opened();
     let full = peer.ready();
-    while (full !== undefined && !this.#signal.aborted) {
+    while (full !== undefined && !hasEnded(this.#context)) {
       await this.#gate.openedOr(full);
       full = peer.ready();
     }
-    if (this.#signal.aborted) return false;
+    if (hasEnded(this.#context)) return false;
     this.#transmit(item);
     return true;
   }
@@ -119,23 +118,23 @@ function firstCredit(context: Context): number | undefined {
 
 /** Counts the reader's credit. A reader that never grants any gets everything. */
 class Gate {
-  readonly #signal: AbortSignal;
+  readonly #context: Context;
   #credit: number;
   #limited: boolean;
   /** Initial credit of the request, until the reader grants more. */
   #first: number;
   #waiting: (() => void) | undefined;
 
-  constructor(signal: AbortSignal, first: number | undefined) {
-    this.#signal = signal;
+  constructor(context: Context, first: number | undefined) {
+    this.#context = context;
     this.#limited = first !== undefined;
     this.#first = first ?? 0;
     this.#credit = this.#first;
-    signal.addEventListener("abort", () => this.#wake(), { once: true });
+    whenEnded(context, () => this.#wake());
   }
 
   get open(): boolean {
-    return !this.#limited || this.#credit > 0 || this.#signal.aborted;
+    return !this.#limited || this.#credit > 0 || hasEnded(this.#context);
   }
 
   give(count: number): void {

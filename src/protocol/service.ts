@@ -3,6 +3,7 @@ import type { EventForm } from "./event-form.ts";
 import type { Admit } from "./handle.ts";
 import type { Limits } from "./limits.ts";
 import type { Log } from "./log.ts";
+import type { ErrorObject } from "./message.ts";
 import type { Origin } from "./origin.ts";
 import type { SealMaker } from "./seal.ts";
 import type { ServerRunning } from "./server-running.ts";
@@ -31,6 +32,8 @@ export interface Service {
    * the first item, so that an earlier failure is an ordinary reply.
    */
   readonly eventForm?: EventForm | undefined;
+  /** The error for an HTTP request that is not JSON, if the protocol of the service has its own. */
+  readonly unsupportedType?: ErrorObject | undefined;
   /** Method names, for wires on which each has an address; missing if they are not known in advance. */
   methodNames?(): readonly string[];
   /**

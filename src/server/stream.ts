@@ -1,3 +1,4 @@
+import { hasEnded, whenEnded } from "../protocol/call-end.ts";
 import type { Context } from "../protocol/context.ts";
 import { caught } from "../protocol/handler-reply.ts";
 import { ItemSender, streamRefusal } from "../protocol/item-sender.ts";
@@ -23,7 +24,6 @@ async function run(
   context: Context,
   itemSchema: Schema | undefined,
 ): Promise<Reply> {
-  const { signal } = context;
   const sender = new ItemSender(context);
   let iterator: AsyncIterator<unknown> | Iterator<unknown> | undefined;
   let finished = false;
@@ -34,12 +34,11 @@ async function run(
     if (Symbol.asyncIterator in items) {
       const waiting = items[Symbol.asyncIterator]();
       iterator = waiting;
-      const abort = (): void => {
+      whenEnded(context, () => {
         if (!finished) left = leave(waiting);
-      };
-      signal.addEventListener("abort", abort, { once: true });
+      });
     } else iterator = items[Symbol.iterator]();
-    while (!signal.aborted) {
+    while (!hasEnded(context)) {
       const next = await iterator.next();
       if (next.done === true) {
         finished = true;

@@ -226,6 +226,22 @@ describe("a stream", () => {
   });
 });
 
+test("subscribers of a task that asks for input get what happens after the next message", async () => {
+  const { ask, events } = await serveAgent({
+    async *execute({ text }) {
+      yield text === "go" ? { state: "input-required" } : "done";
+    },
+  });
+  const { id } = (await ask("SendMessage", says("go"))).result.task;
+  const readers = [events("SubscribeToTask", { id }), events("SubscribeToTask", { id })];
+  for (const reader of readers)
+    expect((await reader.next()).value.result.task.status.state).toBe("TASK_STATE_INPUT_REQUIRED");
+  await ask("SendMessage", says("on", { taskId: id }));
+  const [a, b] = await Promise.all(readers.map((reader) => all(reader)));
+  expect(a).toEqual(b);
+  expect(a?.at(-1)?.result.statusUpdate.status.state).toBe("TASK_STATE_COMPLETED");
+});
+
 describe("cancelling", () => {
   test("aborts the signal of the agent, and ends the task", async () => {
     const aborted = gate();

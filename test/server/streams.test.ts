@@ -168,6 +168,8 @@ test("a reader that gives credit gets no more than that", async () => {
   expect(made).toBe(6);
   cancelCall(callsOf(server.running, origin), 1);
   expect(await answer).toContain("-32800");
+  await turns();
+  expect(server.running.size).toBe(0);
 });
 
 test("a wire that is full stops the producer until it takes more", async () => {

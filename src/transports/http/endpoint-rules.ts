@@ -106,6 +106,7 @@ export class EndpointRules {
   readonly limits: MessageLimits;
   readonly tooLarge: Refusal;
   readonly #access: HostCheck;
+  readonly #refuseType: Route;
   readonly #events: EventSettings;
   readonly #replay: ReplayStore | undefined;
 
@@ -113,6 +114,10 @@ export class EndpointRules {
   constructor(service: Service, options: HttpOptions, bound?: string) {
     const { clock = service.running.clock } = options;
     this.service = service;
+    const { unsupportedType: wrongType } = service;
+    this.#refuseType = wrongType
+      ? { kind: "refuse", refusal: refusal(415, wrongType) }
+      : refuseType;
     this.noReplyStatus = options.noReplyStatus ?? 204;
     this.compresses = options.compress !== false;
     const { writeTimeoutMs = defaultWriteTimeoutMs } = options;
@@ -151,7 +156,7 @@ export class EndpointRules {
           return codingOf(head.contentEncoding) === undefined ? readLines : refuseCoding;
         }
         const boundary = boundaryOf(head.contentType);
-        if (boundary === undefined) return refuseType;
+        if (boundary === undefined) return this.#refuseType;
         return head.get("rpc-attachments") === undefined
           ? refuseUnmarked
           : { kind: "parts", boundary };

@@ -25,7 +25,7 @@ interface Waiting {
   /** Without it, the call would see what an `AsyncLocalStorage` holds for another request. */
   readonly scope: AsyncResource;
   readonly since: number;
-  /** When the first request of the same turn arrived, as `Overload` measures time. */
+  /** When it arrived, or up to `turnMs` earlier, as `Overload` measures time. */
   readonly arrival: number;
   /** The first turn in which it may run. */
   readonly turn: number;
@@ -45,8 +45,9 @@ export class Pace {
   #isSpending = false;
   #turns = 0;
   #isTurning = false;
-  /** When the first request of this turn arrived; to read the CPU time for each would take longer than to parse it. */
-  #arrival: number | undefined = undefined;
+  /** The last arrival that was read, and when; to read the CPU time for each request would take longer than to parse it. */
+  #arrival = 0;
+  #arrivalAt = Number.NEGATIVE_INFINITY;
   /** Turns since the last call. */
   #idleTurns = 0;
   /** Set when a request arrives, whatever becomes of it. */
@@ -71,8 +72,7 @@ export class Pace {
     } else {
       // By the turn after the next one, the event loop has read the connection once more.
       const scope = new AsyncResource("HTTPINCOMINGMESSAGE", ownScope);
-      this.#arrival ??= this.#overload?.arrival() ?? 0;
-      const arrival = this.#arrival;
+      const arrival = this.#arrivedAt(now);
       this.#waiting.push({ request, run, scope, since: now, arrival, turn: this.#turns + 2 });
       this.#count(this.#waiting.length);
       this.#turn();
@@ -103,7 +103,6 @@ export class Pace {
   #runWaiting(): void {
     this.#isTurning = false;
     this.#turns++;
-    this.#arrival = undefined;
     const mayBeMore = this.hasArrived && ++this.#idleTurns < mostTurns;
     this.hasArrived = false;
     if (mayBeMore) {
@@ -139,6 +138,14 @@ export class Pace {
       if (this.#waiting.length > 0) this.#turn();
       else this.#overload?.waited(0, 0);
     }
+  }
+
+  #arrivedAt(now: number): number {
+    if (now - this.#arrivalAt >= turnMs) {
+      this.#arrivalAt = now;
+      this.#arrival = this.#overload?.arrival() ?? 0;
+    }
+    return this.#arrival;
   }
 
   #count(queued: number): void {

@@ -36,10 +36,6 @@ describe.each(Object.keys(cards))("an agent with the card %s", (kind) => {
     const { passed, open } = gate();
     const kit = tckExecute(0);
     const execute: Execute = async function* (message, task) {
-      if (message.messageId.startsWith("authorize")) {
-        yield { state: "auth-required", message: "Log in" };
-        return;
-      }
       if (message.messageId.startsWith("fail")) throw new Error("not today");
       if (!message.messageId.startsWith("hold")) {
         yield* kit(message, task) as AsyncIterable<AgentUpdate>;
