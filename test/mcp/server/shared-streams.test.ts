@@ -12,8 +12,8 @@ async function stored(events: readonly string[]) {
   const abandoned = () => {
     throw new Error("its process runs");
   };
-  const table = new WorkTable<never>({ store, clock, log: silentLog, maxRunning: 2, abandoned });
-  const streams = new SharedStreams(table, () => clock.now());
+  const settings = { store, clock, log: silentLog, maxRunning: 2, abandoned };
+  const streams = new SharedStreams(new WorkTable(settings), () => clock.now());
   const copy = streams.copy("1", "session", { request: 1, listens: false });
   for (const event of events) copy.add(event);
   copy.finish();
