@@ -601,4 +601,38 @@ export const guarantees: Readonly<Record<string, readonly Guarantee[]>> = {
       because: "a fact about JSON",
     },
   ],
+  "../README.md": [
+    {
+      says: "JSON-RPC for TypeScript, over every wire",
+      test: ["transports/contract/calls.ts", "many calls in flight are paired with their answers"],
+    },
+    { says: "every message on the wire](docs/images", because: "the text of a picture" },
+    { says: "## The same client on every wire", because: name },
+    {
+      says: "client, on every wire, and [uploads]",
+      test: ["transports/contract/streams.ts", "items arrive in order, and then the stream ends"],
+    },
+    {
+      says: "Calls always finish",
+      test: ["model/model.test.ts", "a connection keeps its guarantees in every order of events"],
+    },
+    { says: "Every promise", test: ["client/settling.test.ts", "every promise settles"] },
+    {
+      says: "Every server answers `rpc.discover`",
+      test: ["openrpc/discover.test.ts", "a server describes itself unless told not to"],
+    },
+    {
+      says: "for every method of [LSP]",
+      test: ["types/lsp.test-d.ts", "handlers are typed by the names of their methods"],
+    },
+    {
+      says: "connects every wire with every other",
+      test: ["gateway/contract.test.ts", "a gateway from TCP to"],
+    },
+    { says: "Every example in the specification", because: about },
+    {
+      says: "in process, on every wire",
+      test: ["transports/contract/transcripts.ts", "transcripts"],
+    },
+  ],
 };
