@@ -9,9 +9,10 @@ import { connect as connectNats } from "@nats-io/transport-node";
 import { createServer } from "callwire";
 import { serveHttp } from "callwire/http/node";
 import { serveNats } from "callwire/nats";
+import { serveStdio } from "callwire/stdio";
 import { serveSocket } from "callwire/tcp";
 import { WebSocket } from "ws";
-import { answering } from "./processes.mjs";
+import { answering, asking, start } from "./processes.mjs";
 
 const patienceMs = 1_000;
 const connections = { tcp: 32, unix: 32, ws: 32, http: 256, sse: 256, nats: 8, bare: 256 };
@@ -41,6 +42,8 @@ const servers = {
     await serveNats(createServer({ work }), await connectNats({ port }), { subject: "overload" });
     return port;
   },
+  stdio: async () => void serveStdio(createServer({ work })),
+
   async bare() {
     const server = createHttpServer(async (request, response) => {
       let body = "";
@@ -90,7 +93,25 @@ function giveUp() {
 }
 let dropped;
 
+/** The server on stdio is a child of the load. */
+let child;
+let askChild;
+
+function askServer(question, content) {
+  if (child === undefined) {
+    const stdio = ["pipe", "pipe", "pipe", "ipc"];
+    child = start("overload-end.mjs", [], { role: "candidate", stdio });
+    askChild = asking(child, "the stdio server");
+  }
+  return askChild(question, content);
+}
+
 const links = {
+  async stdio() {
+    lines(child.stdout);
+    send = (_, text) => child.stdin.write(`${text}\n`);
+  },
+
   tcp: (port) => byLines(() => connectSocket(port, "127.0.0.1").setNoDelay(true)),
   unix: (path) => byLines(() => connectSocket(path)),
 
@@ -237,6 +258,8 @@ answering({
   serve: ({ wire, nats }) => servers[wire](nats),
 
   connect: ({ wire, port }) => links[wire](port),
+
+  ofServer: ({ question, content }) => askServer(question, content),
 
   /** The most memory that the process has had. */
   mostBytes: () => process.resourceUsage().maxRSS * 1024,

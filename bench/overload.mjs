@@ -9,8 +9,8 @@ import { scriptOptions } from "../scripts/script-options.mjs";
 import { asking, pinning, start } from "./processes.mjs";
 
 const usage =
-  "node bench/overload.mjs [--seconds 6] [--times 5] [--only tcp,unix,ws,http,sse,nats,bare] [--save]";
-const wires = ["tcp", "unix", "ws", "http", "sse", "nats", "bare"];
+  "node bench/overload.mjs [--seconds 6] [--times 5] [--only tcp,unix,ws,http,sse,stdio,nats,bare] [--save]";
+const wires = ["tcp", "unix", "ws", "http", "sse", "stdio", "nats", "bare"];
 const { seconds, only, times, save } = readOptions();
 const figures = [];
 
@@ -23,8 +23,8 @@ for (const wire of only) console.log(await measured(wire));
 if (save) record("overload", { times, seconds, wires: figures });
 
 async function measured(wire) {
-  const server = end("candidate", `the ${wire} server`);
   const caller = end("load", `the ${wire} load`);
+  const server = wire === "stdio" ? childOf(caller) : end("candidate", `the ${wire} server`);
   const engine = wire === "nats" ? end("load", "nats-server", "nats-server.mjs") : undefined;
   try {
     const nats = (await engine?.ask("start"))?.port;
@@ -64,13 +64,20 @@ async function measured(wire) {
     ];
     return `| ${cells.join(" | ")} |`;
   } finally {
-    for (const each of [server, caller, engine]) if (each?.child.connected) each.child.disconnect();
+    for (const each of [server, caller, engine]) {
+      if (each?.child?.connected) each.child.disconnect();
+    }
   }
 }
 
 function end(role, label, file = "overload-end.mjs") {
   const child = start(file, [], { role });
   return { child, ask: asking(child, label) };
+}
+
+/** A server on stdio, which the load starts. */
+function childOf({ ask }) {
+  return { ask: (question, content) => ask("ofServer", { question, content }) };
 }
 
 function readOptions() {

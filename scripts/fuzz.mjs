@@ -1,11 +1,11 @@
 // Feeds random inputs to everything that reads what strangers send: `npm run fuzz`. A target is an entry of
 // test/fuzz/targets.ts. An input that fails is minimised and kept in test/fuzz/corpus, which `npm test` replays.
 //
-//   npm run fuzz -- [--inputs 1000000] [--jobs 2] [--seed 1] [--all] [--save] [--unreached] [targets …]
+//   npm run fuzz -- [--inputs 1000000] [--jobs 2] [--seed 1] [--save] [--unreached] [targets …]
 //
-// The inputs are divided so that each target takes about as long. With --all the figures are written to
-// docs/reliability.md, and with --save those of the named targets, beside what is there of the others. --unreached
-// lists the files in which blocks were not executed.
+// The inputs are divided so that each target takes about as long. With --save the figures are written to
+// docs/reliability.md; targets that are not named keep theirs. --unreached lists the files in which blocks were not
+// executed.
 import { fork } from "node:child_process";
 import { createHash } from "node:crypto";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -39,7 +39,6 @@ const { values: flags, positionals } = scriptOptions(import.meta.url, {
     inputs: { type: "string", default: "1000000" },
     seed: { type: "string", default: String(Date.now() % 1_000_000_000) },
     jobs: { type: "string", default: "1" },
-    all: { type: "boolean", default: false },
     save: { type: "boolean", default: false },
     unreached: { type: "boolean", default: false },
   },
@@ -47,7 +46,6 @@ const { values: flags, positionals } = scriptOptions(import.meta.url, {
 const inputs = wholeNumber("inputs", flags.inputs);
 const seed = wholeNumber("seed", flags.seed);
 const jobs = Math.max(1, wholeNumber("jobs", flags.jobs));
-if (flags.all && positionals.length > 0) fail("--all runs all targets; name targets or give --all");
 
 const folder = mkdtempSync(join(root, ".fuzz-"));
 process.on("exit", () => rmSync(folder, { recursive: true }));
@@ -73,24 +71,8 @@ results.sort((a, b) => names.indexOf(a.name) - names.indexOf(b.name));
 const total = results.reduce((sum, result) => sum + result.inputs, 0);
 console.log(`${total} inputs, ${reached.size} of ${files.length} blocks executed, seed ${seed}`);
 if (flags.unreached) listUnreached();
-if (flags.all) record("fuzz", { inputs: total, blocks: reached.size, targets: results });
-else if (flags.save) saveNamed();
+if (flags.save) record("fuzz", { targets: results });
 process.exitCode = results.some(({ failures }) => failures > 0) ? 1 : 0;
-
-/** Puts the figures of these targets in the place of earlier ones. */
-function saveNamed() {
-  const file = join(root, "docs", "reliability", "fuzz.json");
-  const { date: _, commit: __, ...earlier } = JSON.parse(readFileSync(file, "utf8"));
-  const all = earlier.targets.map(
-    (/** @type {Record<string, any>} */ old) =>
-      results.find(({ name }) => name === old.name) ?? old,
-  );
-  const sum = all.reduce(
-    (/** @type {number} */ most, /** @type {any} */ each) => most + each.inputs,
-    0,
-  );
-  record("fuzz", { ...earlier, inputs: sum, targets: all });
-}
 
 async function work() {
   for (let name = waiting.shift(); name !== undefined; name = waiting.shift()) {

@@ -199,25 +199,14 @@ function report(caught) {
     return { ...row, of, seed: Number(flags.seed) };
   });
   console.table(rows);
-  if (flags.write) writeFigures(rows);
+  // The reasons are read again, because they may have been edited meanwhile.
+  if (flags.write) record("mutants", { folders: rows, excused: readFigures().excused });
   return rows.every((row) => row.caught >= wantedShare * row.mutants) ? 0 : 1;
 }
 
 /** @returns {{ folders: Row[], excused: (Mutant & { reason: string })[] }} */
 function readFigures() {
   return JSON.parse(readFileSync(figuresPath, "utf8"));
-}
-
-/** Replaces the figures of these folders, and keeps those of others. @param {Row[]} rows */
-function writeFigures(rows) {
-  const date = new Date().toISOString().slice(0, 10);
-  const commit = git("rev-parse", "--short", "HEAD").stdout.trim();
-  // Read again, because another run may have written meanwhile.
-  const figures = readFigures();
-  const kept = figures.folders.filter(({ name }) => rows.every((row) => row.name !== name));
-  const measured = rows.map((row) => ({ ...row, date, commit }));
-  const all = [...kept, ...measured].sort((a, b) => (a.name < b.name ? -1 : 1));
-  record("mutants", { folders: all, excused: figures.excused });
 }
 
 /** Lines move, so the same change in the same file is meant, nearest to the line. @param {number} id */

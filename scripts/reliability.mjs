@@ -12,33 +12,52 @@ const page = join(root, "docs", "reliability.md");
 const measured = commit();
 
 /**
- * The command that measures a section, and how its figures are shown.
- * @type {Record<string, { command: string, show: (figures: any) => string }>}
+ * The command that measures a section, how its figures are shown, and which member has those that can be measured
+ * one by one.
+ * @type {Record<string, { command: string, show: (figures: any) => string, rows?: string }>}
  */
 const sections = {
-  model: { command: "npm run model", show: modelTable },
-  fuzz: { command: "npm run fuzz", show: fuzzTable },
-  mutants: { command: "npm run mutate", show: mutantTable },
+  model: { command: "npm run model", show: modelTable, rows: "scenarios" },
+  fuzz: { command: "npm run fuzz", show: fuzzTable, rows: "targets" },
+  mutants: { command: "npm run mutate", show: mutantTable, rows: "folders" },
   faults: { command: "npm run faults", show: faultTable },
-  soak: { command: "npm run soak", show: soakTable },
-  overload: { command: "npm run overload", show: overloadTable },
+  soak: { command: "npm run soak", show: soakTable, rows: "wires" },
+  overload: { command: "npm run overload", show: overloadTable, rows: "wires" },
   durability: { command: "npm run durability", show: durabilityTable },
-  scale: { command: "npm run scale", show: scaleTable },
+  scale: { command: "npm run scale", show: scaleTable, rows: "servers" },
 };
 
 /**
- * Keeps the figures of a run, with its date and commit, and shows them on the page.
+ * Keeps the figures of a run, with its date and commit, and shows them on the page. Rows that this run did not measure
+ * stay as they are.
  * @param {string} name
  * @param {object} figures
  */
 export function record(name, figures) {
   mkdirSync(folder, { recursive: true });
   const file = join(folder, `${name}.json`);
-  const date = new Date().toISOString().slice(0, 10);
-  writeFileSync(file, JSON.stringify({ date, commit: measured, ...figures }));
+  const run = { date: new Date().toISOString().slice(0, 10), commit: measured };
+  const rows = sections[name]?.rows;
+  const earlier = existsSync(file) ? JSON.parse(readFileSync(file, "utf8")) : {};
+  const merged = rows === undefined ? {} : { [rows]: mergedRows(rows, earlier, figures, run) };
+  writeFileSync(file, JSON.stringify({ ...run, ...figures, ...merged }));
   writeFileSync(page, withFigures(readFileSync(page, "utf8")));
   spawnSync("npx", ["biome", "format", "--write", file, page], { cwd: root });
   console.log(`Wrote docs/reliability/${name}.json and docs/reliability.md`);
+}
+
+/**
+ * Each row says when it was measured.
+ * @param {string} member @param {any} earlier @param {any} figures @param {{ date: string, commit: string }} run
+ * @returns {any[]}
+ */
+function mergedRows(member, earlier, figures, run) {
+  const { date, commit } = earlier;
+  const old = (earlier[member] ?? []).map((/** @type {any} */ row) => ({ date, commit, ...row }));
+  /** @type {Map<string, any>} */
+  const rows = new Map(old.map((/** @type {any} */ row) => [row.name, row]));
+  for (const row of figures[member]) rows.set(row.name, { ...row, ...run });
+  return [...rows.values()];
 }
 
 /**
@@ -47,19 +66,32 @@ export function record(name, figures) {
  */
 export function withFigures(text) {
   let shown = text;
-  for (const [name, { command, show }] of Object.entries(sections)) {
+  for (const [name, { command, show, rows }] of Object.entries(sections)) {
     const file = join(folder, `${name}.json`);
     const figures = existsSync(file) ? JSON.parse(readFileSync(file, "utf8")) : undefined;
     const part =
       // A file without a commit holds the place of a run that is still to come.
       !figures?.commit
         ? `Not measured yet; \`${command}\` does it.`
-        : `\`${command}\`, ${figures.date}, commit ${figures.commit}:\n\n${show(figures)}`;
+        : `\`${command}\`, ${whenMeasured(rows === undefined ? [] : figures[rows], figures)}:\n\n${show(figures)}`;
     const marks = new RegExp(`(<!-- ${name} -->\n).*?(\n<!-- /${name} -->)`, "s");
     if (!marks.test(shown)) throw new Error(`docs/reliability.md has no place for ${name}`);
     shown = shown.replace(marks, (_, start, end) => `${start}\n${part}\n${end}`);
   }
   return shown;
+}
+
+/**
+ * What the rows have in common is said once, above the table.
+ * @param {any[]} rows @param {{ date: string, commit: string }} run
+ */
+function whenMeasured(rows, run) {
+  return isMixed(rows) ? "each row at its own commit" : `${run.date}, commit ${run.commit}`;
+}
+
+/** Whether not all rows are of one run. @param {any[]} rows */
+function isMixed(rows) {
+  return rows.some((row) => row.date !== rows[0].date || row.commit !== rows[0].commit);
 }
 
 function commit() {
@@ -74,6 +106,18 @@ function table(head, rows) {
   const line = (/** @type {readonly unknown[]} */ cells) => `| ${cells.join(" | ")} |`;
   return [line(head), line(head.map((_, i) => (i === 0 ? "---" : "---:"))), ...rows.map(line)].join(
     "\n",
+  );
+}
+
+/**
+ * A table of rows that may have been measured at different commits.
+ * @param {readonly string[]} head @param {any[]} rows @param {(row: any) => readonly unknown[]} cells
+ */
+function rowTable(head, rows, cells) {
+  const isEach = isMixed(rows);
+  return table(
+    isEach ? [...head, "measured"] : head,
+    rows.map((row) => [...cells(row), ...(isEach ? [`${row.date}, ${row.commit}`] : [])]),
   );
 }
 
@@ -96,40 +140,34 @@ function time(milliseconds) {
 
 /** @param {any} figures */
 function modelTable({ scenarios }) {
-  return table(
-    ["scenario", "actions in a row", "sequences", "states", "failures"],
-    scenarios.map((/** @type {any} */ { name, depth, sequences, states }) => [
-      name,
-      depth,
-      count(sequences),
-      count(states),
-      0,
-    ]),
-  );
+  const head = ["scenario", "actions in a row", "sequences", "states", "failures"];
+  return rowTable(head, scenarios, ({ name, depth, sequences, states }) => [
+    name,
+    depth,
+    count(sequences),
+    count(states),
+    0,
+  ]);
 }
 
 /** @param {any} figures */
 function fuzzTable({ targets }) {
-  const rows = targets.map((/** @type {any} */ { name, inputs, seconds, seed, failures }) => [
+  const head = ["target", "inputs", "seconds", "seed", "failures"];
+  const rows = rowTable(head, targets, ({ name, inputs, seconds, seed, failures }) => [
     name,
     count(inputs),
     count(seconds),
     seed,
-    Array.isArray(failures) ? failures.length : failures,
+    failures,
   ]);
-  return table(["target", "inputs", "seconds", "seed", "failures"], rows);
+  const all = targets.reduce((/** @type {number} */ sum, /** @type {any} */ { inputs }) => {
+    return sum + inputs;
+  }, 0);
+  return `${rows}\n\n${count(all)} inputs in all.`;
 }
 
 /** @param {any} figures */
 function mutantTable({ folders }) {
-  const rows = folders.map((/** @type {any} */ { name, mutants, of, caught, excused }) => {
-    const reasons = Array.isArray(excused) ? excused.length : excused;
-    const tried =
-      of === undefined ? count(mutants) : `${count(mutants)} of ${count(of)}, at random`;
-    const share = `${((100 * caught) / mutants).toFixed(1)} %`;
-    const open = count(mutants - caught - reasons);
-    return [`\`${name}\``, tried, count(caught), share, reasons, open];
-  });
   const head = [
     "code",
     "mutants tried",
@@ -138,9 +176,17 @@ function mutantTable({ folders }) {
     "excused",
     "not caught",
   ];
+  const rows = rowTable(head, folders, ({ name, mutants, of, caught, excused }) => [
+    `\`${name}\``,
+    of === undefined ? count(mutants) : `${count(mutants)} of ${count(of)}, at random`,
+    count(caught),
+    `${((100 * caught) / mutants).toFixed(1)} %`,
+    excused,
+    count(mutants - caught - excused),
+  ]);
   const more =
     "Excused mutants change nothing that a caller could notice; `docs/reliability/mutants.json` gives the reasons.";
-  return `${table(head, rows)}\n\n${more}`;
+  return `${rows}\n\n${more}`;
 }
 
 /** @param {any} figures */
@@ -171,8 +217,9 @@ function soakTable({ wires }) {
     "cancelled",
     "reconnects",
     "heap per million calls",
+    "leaked handles",
   ];
-  const rows = wires.map((/** @type {any} */ each) => [
+  return rowTable(head, wires, (each) => [
     each.name,
     count(each.calls),
     count(each.items),
@@ -181,13 +228,20 @@ function soakTable({ wires }) {
     `${megabytes(each.heapPerMillion)} client, ${megabytes(each.serverHeapPerMillion)} server`,
     each.handles,
   ]);
-  return table([...head, "leaked handles"], rows);
 }
 
 /** @param {any} figures */
 function overloadTable({ wires, times }) {
-  const head = ["wire", "peak per second", `goodput at ${times} times`, "of the peak"];
-  const rows = wires.map((/** @type {any} */ each) => [
+  const head = [
+    "wire",
+    "peak per second",
+    `goodput at ${times} times`,
+    "of the peak",
+    "by CPU time",
+    "most memory",
+    "recovered after",
+  ];
+  return rowTable(head, wires, (each) => [
     each.name,
     count(each.peak),
     count(each.goodput),
@@ -196,7 +250,6 @@ function overloadTable({ wires, times }) {
     megabytes(each.peakBytes),
     time(each.recoveryMs),
   ]);
-  return table([...head, "by CPU time", "most memory", "recovered after"], rows);
 }
 
 /** @param {any} figures */
@@ -221,14 +274,13 @@ function durabilityTable(figures) {
 /** @param {any} figures */
 function scaleTable({ servers }) {
   const head = ["server", "open connections", "memory of each", "call p50", "call p99"];
-  const rows = servers.map((/** @type {any} */ each) => [
+  return rowTable(head, servers, (each) => [
     each.name,
     count(each.connections),
     `${(each.bytesEach / 1000).toFixed(1)} kB`,
     time(each.p50Ms),
     time(each.p99Ms),
   ]);
-  return table(head, rows);
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {

@@ -215,6 +215,31 @@ describe("messages that belong to calls", () => {
     }
   });
 
+  test("a cancelled call is not answered again when its time is over", async () => {
+    const clock = new FakeClock();
+    const methods = { hold: () => new Promise(() => {}) };
+    const { channel } = serve(methods, { clock, timeoutMs: 1_000 });
+    channel.hear({ jsonrpc: "2.0", method: "hold", id: 1 });
+    channel.hear({ jsonrpc: "2.0", method: "$/cancelRequest", params: { id: 1 } });
+    clock.advance(10_000);
+    await turn();
+    expect(channel.messages).toMatchObject([{ id: 1, error: { code: -32800 } }]);
+  });
+
+  test("a cancellation ends a call of a batch that has not begun, beside one that is none", async () => {
+    const open: ((value: string) => void)[] = [];
+    const hold = () => new Promise((resolve) => open.push(resolve));
+    const { channel } = serve({ hold }, { limits: { maxBatchConcurrency: 1 } });
+    const call = (id: number) => ({ jsonrpc: "2.0", method: "hold", id });
+    channel.hear([call(1), null, call(2)]);
+    channel.hear({ jsonrpc: "2.0", method: "$/cancelRequest", params: { id: 2 } });
+    open[0]?.("done");
+    await turn();
+    const [replies] = channel.messages as unknown as [{ id: unknown }[]];
+    expect(replies).toMatchObject([{ id: 1, result: "done" }, { id: null }, { id: 2, error: {} }]);
+    expect(open).toHaveLength(1);
+  });
+
   test("an unknown request that begins with $/ is an unknown method", () => {
     const { channel } = serve({ echo });
     channel.hear({ jsonrpc: "2.0", method: "$/unknown", id: 1 });

@@ -112,6 +112,34 @@ describe("uploads on a connection", () => {
     expect(total).toBeGreaterThan(8);
   });
 
+  test("are asked for one at a time if each is longer than what may be on its way", async () => {
+    const { channel, notify, call } = serve({ maxMessageBytes: 10_000_000 });
+    call("echo", 1);
+    await turn();
+    for (let i = 0; i < 8; i++) notify("$/upload", { id: 1, value: "x".repeat(1_100_000) });
+    for (let i = 0; i < 10; i++) await turn();
+    const credits = channel.messages.filter(({ method }) => method === "$/uploadCredit");
+    expect(credits).toEqual([credit(1, 8), credit(1, 1)]);
+  });
+
+  test("that the handler stops reading are over for it", async () => {
+    let end: unknown;
+    const channel = new HandChannel();
+    const first = method({ upload: z.unknown() }, async (_, call) => {
+      const items = call.upload[Symbol.asyncIterator]();
+      const { value } = await items.next();
+      end = await items.return?.();
+      return value;
+    });
+    new Connection(channel, { service: createServer({ first }, { log: silentLog }), transport });
+    channel.hear({ jsonrpc: "2.0", method: "first", id: 1, upload: true });
+    await turn();
+    channel.hear({ jsonrpc: "2.0", method: "$/upload", params: { id: 1, value: 5 } });
+    await turn();
+    expect(channel.messages.at(-1)).toEqual({ jsonrpc: "2.0", result: 5, id: 1 });
+    expect(end).toEqual({ done: true, value: undefined });
+  });
+
   test("end if a message was too long or unreadable, because it may have been an item", async () => {
     const { channel, call } = serve();
     call("sum", 1);

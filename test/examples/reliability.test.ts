@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { withFigures } from "../../scripts/reliability.mjs";
 import { root } from "../entries.ts";
@@ -25,6 +25,13 @@ describe("what the docs guarantee", () => {
     expect(unnamed).toEqual([]);
     const gone = entries.filter(({ says }) => !lines.some((line) => line.includes(says)));
     expect(gone).toEqual([]);
+  });
+
+  test("is looked at on all pages", () => {
+    // The page about reliability has a table of its own.
+    const pages = readdirSync(`${root}docs`).filter((file) => file.endsWith(".md"));
+    const others = pages.filter((file) => file !== "reliability.md" && !(file in guarantees));
+    expect(others.filter((file) => prose(file).some((line) => promise.test(line)))).toEqual([]);
   });
 
   test("names tests that exist", () => {

@@ -1,4 +1,4 @@
-import { ErrorCode, RpcError } from "callwire";
+import { createServer, ErrorCode, RpcError } from "callwire";
 import { describe, expect, test } from "vitest";
 import { defaultMaxBytes, mostInside } from "../../src/protocol/attachments.ts";
 import * as ownErrors from "../../src/protocol/errors.ts";
@@ -108,6 +108,18 @@ describe("limits", () => {
     });
     expect(limitsFrom()).toEqual(defaultLimits);
     expect(limitsFrom({ maxBatch: 1 })).toEqual({ ...defaultLimits, maxBatch: 1 });
+  });
+
+  test("of what the connections of a server buffer together are 64 MiB", () => {
+    const { buffers } = createServer({}).running;
+    let shed = 0;
+    const connection = { bufferedBytes: 67_108_864, shed: () => shed++ };
+    buffers.opened(connection);
+    buffers.moved(67_108_864);
+    expect(shed).toBe(0);
+    connection.bufferedBytes++;
+    buffers.moved(67_108_864);
+    expect(shed).toBe(1);
   });
 
   test("must be known, and numbers of at least 1", () => {

@@ -12,6 +12,7 @@ import { FakeClock } from "callwire/testing";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { base64, base64Url, fromBase64 } from "../../src/protocol/base64.ts";
 import { BriefMap } from "../../src/protocol/brief-map.ts";
+import { descriptorSchema } from "../../src/protocol/byte-schemas.ts";
 import {
   composeAdmission,
   composeDisclosure,
@@ -33,6 +34,8 @@ import { SharedRefusal } from "../../src/protocol/parse.ts";
 import { RareWarning } from "../../src/protocol/rare-warning.ts";
 import { idText, isPlain, requestText, valueText } from "../../src/protocol/serialize.ts";
 import { SessionReports } from "../../src/protocol/session-reports.ts";
+import { detachRequest } from "../../src/protocol/string-copy.ts";
+import { stringHash } from "../../src/protocol/string-hash.ts";
 import { absoluteAddress, fetchAddress, httpUrl, isRelative } from "../../src/protocol/url.ts";
 import { ValueCodec } from "../../src/protocol/value-codec.ts";
 
@@ -444,4 +447,35 @@ test("a batch has a status if all its entries were refused with the same one", (
   expect([refusal.of(1), refusal.of(2)]).toEqual([busy, undefined]);
   refusal.add(busy);
   expect(refusal.of(2)).toBe(busy);
+});
+
+test("strings have the hashes of FNV-1a", () => {
+  const hashes = ["", "a", "foobar"].map(stringHash);
+  expect(hashes).toEqual([0x811c9dc5, 0xe40c292c, 0xbf9cf968]);
+});
+
+test("a request that is detached from its message is the same", () => {
+  for (const id of ["short", "a long identifier", 'a "quoted" identifier', 12, 123456789012345]) {
+    const request = { jsonrpc: "2.0", method: "a method with a long name", id } as const;
+    const detached = { ...request };
+    expect(detachRequest(detached, JSON.stringify(id))).toBe(JSON.stringify(id));
+    expect(detached).toEqual(request);
+  }
+  expect(detachRequest({ jsonrpc: "2.0", method: "a" }, undefined)).toBeUndefined();
+});
+
+test("what counts for a part of a peer counts for the whole", () => {
+  const limits = { maxInFlight: 2, maxStreams: 1 };
+  const whole = new Origin();
+  const part = new Origin(undefined, undefined, limits, whole);
+  part.count(1, 1);
+  expect([whole.inFlight, whole.openStreams]).toEqual([1, 1]);
+  part.count(-1, -1);
+  expect([whole.inFlight, whole.openStreams]).toEqual([0, 0]);
+});
+
+test("files and blobs in a message have a size, streams need none", () => {
+  expect(descriptorSchema("file")).toMatchObject({ required: ["size"] });
+  expect(descriptorSchema("blob")).toMatchObject({ required: ["size"] });
+  expect(descriptorSchema("stream")).not.toHaveProperty("required");
 });

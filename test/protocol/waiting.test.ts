@@ -377,3 +377,23 @@ describe("the items of a stream", () => {
     expect(queue.size).toBe(1);
   });
 });
+
+test("the last of several calls still ends with its time", () => {
+  const clock = new FakeClock();
+  const running = new Running(clock);
+  const expired: string[] = [];
+  const enter = (name: string): TimedCall => {
+    const call = { expire: () => void expired.push(name) } as unknown as TimedCall;
+    running.enter(call, 60_000);
+    return call;
+  };
+  const first = enter("first");
+  const last = enter("last");
+  // Until only the timer for their deadline is left.
+  clock.advance(10_000);
+  running.leave(first);
+  clock.advance(60_000);
+  expect(expired).toEqual(["last"]);
+  running.leave(last);
+  expect(clock.waiting).toBe(0);
+});

@@ -2,7 +2,7 @@ import { createClient, createServer, method, Origin, type Reply, silentLog } fro
 import { Connection, memoryChannels, memoryPair } from "callwire/connection";
 import { FakeClock } from "callwire/testing";
 import { expect, test } from "vitest";
-import { abandonCalls } from "../../src/protocol/origin-calls.ts";
+import { abandonCalls, callsOf, dropCall } from "../../src/protocol/origin-calls.ts";
 import { Gate, requestText } from "./asking.ts";
 
 const busy =
@@ -67,6 +67,27 @@ test("a call that was ended counts until its handler is done", async () => {
   await gate.promise;
   expect(server.running.size).toBe(0);
   expect(await server.receive(requestText("wait"))).toContain("late");
+});
+
+test("a call that is dropped ends its handler, and has no answer", async () => {
+  let reason: unknown;
+  const server = createServer({
+    wait: method({}, (_, { signal }) => {
+      return new Promise((resolve) => {
+        signal.addEventListener("abort", () => {
+          reason = signal.reason;
+          resolve("late");
+        });
+      });
+    }),
+  });
+  const origin = new Origin();
+  const answer = server.receive(requestText("wait"), origin);
+  dropCall(callsOf(server.running, origin), 2);
+  expect(reason).toBeUndefined();
+  dropCall(callsOf(server.running, origin), 1);
+  expect(reason).toMatchObject({ code: -32800 });
+  expect(await answer).toBeUndefined();
 });
 
 test("the calls of one origin have their own limit", async () => {

@@ -6,12 +6,15 @@ import {
   ErrorCode,
   exchangeLink,
   method,
+  Origin,
   type ValueType,
   WireError,
 } from "callwire";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
+import { requestCancelled } from "../../src/protocol/errors.ts";
+import { abandonCalls } from "../../src/protocol/origin-calls.ts";
 import { isFull } from "../full.ts";
 import { oneOfEach, richValue } from "../rich-values.ts";
 
@@ -394,4 +397,38 @@ describe("a file in an item", () => {
     });
     await expect(call).rejects.toMatchObject({ code: "ABORTED" });
   });
+});
+
+test("bytes travel in the message where its wire carries none beside it", async () => {
+  const server = createServer({ file: () => new Blob(["abc"]) });
+  const text = await server.receive('{"jsonrpc":"2.0","method":"file","id":1,"types":{}}');
+  expect(JSON.parse(text as string)).toMatchObject({ result: { data: "YWJj", size: 3 } });
+});
+
+test("long bytes of a result travel beside the message where the wire can", async () => {
+  const server = createServer({ bytes: () => new Uint8Array(100_000) });
+  const origin = new Origin();
+  let attached = 0;
+  origin.attach = (reply) => {
+    attached += reply.attached.length;
+    return true;
+  };
+  const call = '{"jsonrpc":"2.0","method":"bytes","id":1,"types":{}}';
+  expect(await server.receive(call, origin)).toMatch(/^.{1,200}$/);
+  expect(attached).toBe(1);
+  expect(await server.receive(call)).toMatch(/^.{130000,140000}$/);
+});
+
+test("the stream in a result that nobody reads is closed", async () => {
+  let open: (result: unknown) => void = () => {};
+  const file = () =>
+    new Promise((resolve) => {
+      open = resolve;
+    });
+  const server = createServer({ file });
+  const origin = new Origin();
+  void server.receive('{"jsonrpc":"2.0","method":"file","id":1,"types":{}}', origin);
+  abandonCalls(server.running, origin, requestCancelled);
+  const closed = new Promise((resolve) => open(new ReadableStream({ cancel: resolve })));
+  await closed;
 });

@@ -30,3 +30,14 @@ test("the subscriptions of all sessions together are limited, and a few are alwa
   expect(changes.subscribe(fourth, long)).toBe(true);
   expect(changes.subscribe(open(131), long)).toBe(false);
 });
+
+test("the subscriptions of one session are limited in number and in length", () => {
+  const changes = new Changes();
+  const many = new Session("many");
+  const numbers = Array.from({ length: 1_001 }, (_, number) => number);
+  const subscribed = numbers.filter((number) => changes.subscribe(many, `file:///${number}`));
+  expect(subscribed).toEqual(numbers.slice(0, 1_000));
+  const few = new Session("few");
+  expect(changes.subscribe(few, long)).toBe(true);
+  expect(changes.subscribe(few, "a")).toBe(false);
+});

@@ -78,6 +78,17 @@ test("a task is cancelled, and forgotten with its time", async () => {
   expect(await statusOf(first)).toBeUndefined();
 });
 
+test("a client may ask for another time, of at most an hour", async () => {
+  const { methods } = work();
+  const server = mcpServer(methods, info);
+  const timeOf = async (ttl: number) => {
+    const { result } = await ask(server, "tools/call", { name: "job", task: { ttl } });
+    return result?.task;
+  };
+  expect(await timeOf(5_000)).toMatchObject({ ttl: 5_000 });
+  expect(await timeOf(1e12)).toMatchObject({ ttl: 3_600_000 });
+});
+
 test("tasks are bounded in number; finished ones make room", async () => {
   const { methods } = work();
   const server = mcpServer(methods, { ...info, tasks: { maxTasks: 2 } });

@@ -37,6 +37,11 @@ function readByNode({ server }: HttpServer): { count: number } {
   return read;
 }
 
+/** With those that each request has. */
+function headersUpTo(count: number): string {
+  return Array.from({ length: count - 3 }, (_, i) => `X-${i}: 1\r\n`).join("");
+}
+
 const { methods } = waiting();
 
 describe("which server reads a request", () => {
@@ -58,6 +63,9 @@ describe("which server reads a request", () => {
     ["a header twice", "X-A: 1\r\nx-a: 2\r\n", 1],
     ["Expect", "Expect: 100-continue\r\n", 1],
     ["a header that is not ASCII", "X-A: ä\r\n", 1],
+    ["64 headers", headersUpTo(64), 0],
+    ["65 headers", headersUpTo(65), 1],
+    ["8 KiB of headers", `X-Long: ${"x".repeat(8 * 1024)}\r\n`, 1],
     ["an offer of HTTP/2", "Connection: Upgrade\r\nUpgrade: h2c\r\n", 2],
   ])("a request with %s is answered, between others", async (_, headers, byNode) => {
     const http = await serve(methods);
