@@ -191,7 +191,10 @@ export const guarantees: Readonly<Record<string, readonly Guarantee[]>> = {
     },
     {
       says: "every exported function",
-      test: ["cli/serve.test.ts", "serves the functions that a module exports"],
+      test: [
+        "cli/serve.test.ts",
+        "serves the exported functions of a module without methods and without a default export",
+      ],
     },
     { says: "A module that never", test: ["cli/serve.test.ts", "a module that cannot be served"] },
     {
@@ -231,7 +234,7 @@ export const guarantees: Readonly<Record<string, readonly Guarantee[]>> = {
     },
     {
       says: "every open call fails",
-      test: ["connection/reconnect.test.ts", "can be told not to reconnect"],
+      test: ["connection/reconnect.test.ts", "does not reconnect with reconnect: false"],
     },
     {
       says: "runs at most 1,000 calls of one connection",
@@ -239,7 +242,7 @@ export const guarantees: Readonly<Record<string, readonly Guarantee[]>> = {
     },
     {
       says: "Over HTTP every request counts on its own",
-      test: ["server/concurrency.test.ts", "the calls of one origin have a limit of their own"],
+      test: ["server/concurrency.test.ts", "the calls of one origin have their own limit"],
     },
     {
       says: "a client that never answers",
@@ -250,7 +253,7 @@ export const guarantees: Readonly<Record<string, readonly Guarantee[]>> = {
     { says: "Every response must be", because: about },
     {
       says: "how many messages a run sends at most",
-      test: ["testing/conformance.test.ts", "sends what it says and no more"],
+      test: ["testing/conformance.test.ts", "sends the messages of its cases and no others"],
     },
     { says: "Names that every object has come back", because: name },
     { says: "brackets that never close", because: name },
@@ -292,11 +295,17 @@ export const guarantees: Readonly<Record<string, readonly Guarantee[]>> = {
     },
     {
       says: "while it waits is never sent",
-      test: ["mcp/client/turns.test.ts", "is not sent when it is given up or out of time"],
+      test: [
+        "mcp/client/turns.test.ts",
+        "is not sent if it was cancelled or timed out, and the next one is",
+      ],
     },
     {
       says: "repeats a request at most 32 times",
-      test: ["mcp/client/pages.test.ts", "a server that always has another page is given up"],
+      test: [
+        "mcp/client/pages.test.ts",
+        "the client gives up on a server that always has another page",
+      ],
     },
     {
       says: "at most 100 such tasks",
@@ -330,7 +339,10 @@ export const guarantees: Readonly<Record<string, readonly Guarantee[]>> = {
     },
     {
       says: "so at most half of them",
-      test: ["mcp/server/authorization.test.ts", "no caller can run so many tasks that none"],
+      test: [
+        "mcp/server/authorization.test.ts",
+        "no caller can run so many tasks that others have no place",
+      ],
     },
     {
       says: "every server of a fleet",
@@ -377,7 +389,10 @@ export const guarantees: Readonly<Record<string, readonly Guarantee[]>> = {
   "nats-state.md": [
     {
       says: "for ten more minutes at most",
-      test: ["transports/nats/kv.test.ts", "gives its key back in the end"],
+      test: [
+        "transports/nats/kv.test.ts",
+        "a method that does not end after its caller left releases its key in the end",
+      ],
     },
     {
       says: "after at most two seconds",
@@ -420,7 +435,10 @@ export const guarantees: Readonly<Record<string, readonly Guarantee[]>> = {
     },
     {
       says: "are always hidden",
-      test: ["observability/redact.test.ts", "a member is hidden by its name wherever it stands"],
+      test: [
+        "observability/redact.test.ts",
+        "a member is hidden by its name, at any depth and in any spelling",
+      ],
     },
     { says: "reach every span if", because: "what another program does" },
   ],
@@ -458,7 +476,10 @@ export const guarantees: Readonly<Record<string, readonly Guarantee[]>> = {
   "playground.md": [
     {
       says: "It works with every",
-      test: ["browser/playground-others.test.ts", "one of OpenRPC's is listed and called"],
+      test: [
+        "browser/playground-others.test.ts",
+        "a server with only an OpenRPC document is listed and called",
+      ],
     },
     {
       says: "every message in both directions",
@@ -478,7 +499,10 @@ export const guarantees: Readonly<Record<string, readonly Guarantee[]>> = {
   "security.md": [
     {
       says: "work the same on every wire",
-      test: ["security/authorize.test.ts", "holds on TCP and WebSocket"],
+      test: [
+        "security/authorize.test.ts",
+        "applies on TCP and WebSocket, and the audit log has the reason",
+      ],
     },
     { says: "Not every wire can carry every", because: "promises nothing" },
     {
@@ -499,7 +523,10 @@ export const guarantees: Readonly<Record<string, readonly Guarantee[]>> = {
     },
     {
       says: "If every call of a batch is refused",
-      test: ["security/authenticate.test.ts", "a batch of which nothing is let through"],
+      test: [
+        "security/authenticate.test.ts",
+        "a batch whose calls are all refused has their status",
+      ],
     },
     {
       says: "A notification is never answered",
@@ -514,7 +541,10 @@ export const guarantees: Readonly<Record<string, readonly Guarantee[]>> = {
     },
     {
       says: "are never logged. Each decision",
-      test: ["security/audit-log.test.ts", "nothing that a caller sends makes a second line"],
+      test: [
+        "security/audit-log.test.ts",
+        "no input of a caller makes a second line, or an endless one",
+      ],
     },
     {
       says: "`null` is never allowed",
@@ -529,6 +559,10 @@ export const guarantees: Readonly<Record<string, readonly Guarantee[]>> = {
     },
   ],
   "server.md": [
+    {
+      says: "It cannot replace members that every",
+      test: ["server/context-methods.test.ts", "cannot replace what every call has"],
+    },
     {
       says: "In every other case the object",
       test: ["server/plain-functions.test.ts", "gets the object"],
@@ -545,10 +579,6 @@ export const guarantees: Readonly<Record<string, readonly Guarantee[]>> = {
     {
       says: "it never sees the error",
       test: ["server/middleware.test.ts", "middleware sees failures as values"],
-    },
-    {
-      says: "members that every call has",
-      test: ["server/context-methods.test.ts", "cannot replace what every call has"],
     },
     {
       says: "closes every wire that serves it",
@@ -582,7 +612,10 @@ export const guarantees: Readonly<Record<string, readonly Guarantee[]>> = {
   "values.md": [
     {
       says: "on every [wire](wires.md), in batches",
-      test: ["transports/contract/values.ts", "come back unchanged, whatever they are nested in"],
+      test: [
+        "transports/contract/values.ts",
+        "are returned unchanged, whatever they are nested in",
+      ],
     },
     {
       says: "never holds a whole file",
@@ -591,6 +624,10 @@ export const guarantees: Readonly<Record<string, readonly Guarantee[]>> = {
     {
       says: "as base64 on every wire, within",
       test: ["server/rich-values.test.ts", "that is too long for a message ends the stream"],
+    },
+    {
+      says: "hold for all others, on every wire",
+      test: ["transports/contract/bytes.ts", "that a limit forbids are refused while they arrive"],
     },
     {
       says: "every request.",
