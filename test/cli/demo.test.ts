@@ -57,10 +57,10 @@ describe("what it says at the start", () => {
     await using demo = await startDemo();
     expect(await post(`${demo.origin}/rpc`, add)).toEqual(five);
     expect(demo.stderr).toBe("");
-    // The page, the metrics, and the agent, which takes no GET without a session.
+    // The page, the metrics, and MCP, which refuses GET without a session.
     const paths = ["/", "/metrics", "/mcp", "/other"];
     const replies = await Promise.all(paths.map((path) => fetch(demo.origin + path)));
-    expect(replies.map(({ status }) => status)).toEqual([200, 200, 406, 404]);
+    expect(replies.map(({ status }) => status)).toEqual([200, 200, 405, 404]);
   });
 
   test("--port and --host are where it listens", async () => {
