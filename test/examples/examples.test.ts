@@ -189,6 +189,18 @@ test("every example is run here, and the list of them is whole", async () => {
   expect(Object.keys(expected).sort()).toEqual(folders.sort());
 });
 
+/** What was printed without the warnings of a gateway whose targets take longer to start than its first check. */
+function withoutSlowStarts(stderr: string): string {
+  const isSlowStart = (line: string): boolean =>
+    /"a target is not available".*"rpc\.discover did not answer in time"|"a target is available again"/.test(
+      line,
+    );
+  return stderr
+    .split("\n")
+    .filter((line) => !isSlowStart(line))
+    .join("\n");
+}
+
 /** One kills and restarts workers under load, the other builds an application; each takes as long as all others. */
 const isLong = (name: string): boolean => name === "scale-out" || name === "next";
 
@@ -205,7 +217,7 @@ test.for(Object.entries(expected).filter(([name]) => isFull || !isLong(name)))(
       env: environment,
       timeout: 170_000,
     });
-    expect(stderr).toBe("");
+    expect(withoutSlowStarts(stderr)).toBe("");
     expect(
       stdout
         .replace(/:\d+\//g, ":0/")
