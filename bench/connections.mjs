@@ -1,6 +1,9 @@
 /**
- * What many open connections cost: `node bench/connections.mjs [--count 10000] [--calls 5000] [--save]`. WebSockets and
- * idle HTTP connections on one process, next to servers without callwire.
+ * What many open connections cost: `npm run scale`, which writes the figures to docs/reliability.md, or
+ * `node bench/connections.mjs`, which does so with --save. WebSockets and idle HTTP connections on one process, next to
+ * servers without callwire. It needs the packages of bench.
+ *
+ *   npm run scale -- [--count 10000] [--calls 5000]
  */
 import { record } from "../scripts/reliability.mjs";
 import { scriptOptions } from "../scripts/script-options.mjs";

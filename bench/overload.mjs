@@ -1,5 +1,9 @@
 /**
- * What an overloaded server still gets done: `node bench/overload.mjs [--seconds 6] [--only tcp,ws,http,bare]`.
+ * What an overloaded server still gets done: `npm run overload`, which writes the figures to docs/reliability.md, or
+ * `node bench/overload.mjs`, which does so with --save. It needs the packages of bench.
+ *
+ *   npm run overload -- [--seconds 6] [--times 5] [--only tcp,unix,ws,http,sse,stdio,nats,bare]
+ *
  * A method takes 1 ms of CPU. The peak is what 32 callers get who each wait for their reply; then five times as many
  * calls are sent, whether or not replies come. Goodput is the calls that succeed within a second of when they were due.
  * On a machine with other work, look at the last column: it compares goodput for each second of CPU that the server got.

@@ -6,12 +6,17 @@ import { fileURLToPath } from "node:url";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 
+const args = process.argv.slice(2);
+// The help needs neither a build nor packages.
+if (args.includes("--help")) {
+  run(process.execPath, ["bench/run.mjs", "--help"]);
+  process.exit();
+}
 run(process.execPath, ["scripts/build.mjs", "--if-stale"]);
 if (changed("bench/package-lock.json") > changed("bench/node_modules/.package-lock.json")) {
   console.log("Installing the libraries to compare with …");
   run("npm", ["ci", "--prefix", "bench", "--no-audit", "--no-fund"]);
 }
-const args = process.argv.slice(2);
 const at = args.indexOf("--node");
 if (at === -1) run(process.execPath, ["bench/run.mjs", ...args]);
 else {

@@ -1,12 +1,13 @@
 // Runs the conformance suites of MCP and A2A: `npm run conformance`, or a part of it with
 // `npm run conformance server`, `… client` or `… a2a`. A2A's are transcripts of our own, in
-// test/a2a/conformance, one for each rule of its specification. MCP's are the official ones:
-//
-// Each run is a suite and what it is told. The server is examples/mcp-everything, in a process of
-// its own; the client is test/mcp/conformance-client.mjs, of which the suites start one for each
-// scenario, all at once. On a small machine dozens of processes starve each other until servers hang up
-// on them, so the clients take turns, two at a time for each core. A run fails on any failed
-// check, scored or not, except for the scenarios that test/mcp/expected-failures.yml names.
+// test/a2a/conformance, one for each rule of its specification. MCP's are the official ones. A run
+// fails on any failed check, scored or not, except for the scenarios that
+// test/mcp/expected-failures.yml names.
+
+// The server is examples/mcp-everything, in a process of its own. The suites start one
+// test/mcp/conformance-client.mjs for each scenario, all at once. On a small machine dozens of processes
+// starve each other until servers close their connections, so the clients take turns, two at a time for
+// each core.
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdirSync, readFileSync } from "node:fs";
@@ -14,7 +15,15 @@ import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath, pathToFileURL } from "node:url";
+import { scriptOptions } from "./script-options.mjs";
 import { openTurnstile } from "./turnstile.mjs";
+
+const { positionals } = scriptOptions(import.meta.url, { allowPositionals: true, options: {} });
+const [part] = positionals;
+if (part !== undefined && !["server", "client", "a2a"].includes(part)) {
+  console.error(`the part must be server, client or a2a, not ${part}; see --help`);
+  process.exit(2);
+}
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const peers = join(root, "test", "mcp", "peers");
@@ -49,15 +58,14 @@ async function main() {
   const build = join(root, "scripts", "build.mjs");
   spawnSync(process.execPath, [build, "--if-stale"], { stdio: ["ignore", "ignore", "inherit"] });
   mkdirSync(join(root, ".cache"), { recursive: true });
-  const [half = ""] = process.argv.slice(2);
-  const isGood = "a2a".startsWith(half) ? await transcriptsPass() : true;
-  if (half === "a2a") return isGood ? 0 : 1;
+  const isGood = part === undefined || part === "a2a" ? await transcriptsPass() : true;
+  if (part === "a2a") return isGood ? 0 : 1;
   const everything = startServer();
   const turnstile = await openTurnstile({ atOnce: 2 * availableParallelism(), alone: timed });
   try {
     const url = await urlOf(everything);
     let failed = isGood ? 0 : 1;
-    for (const run of runs.filter(({ name }) => name.startsWith(half))) {
+    for (const run of runs.filter(({ name }) => name.startsWith(part ?? ""))) {
       failed += (await passes(run, url, turnstile.port)) ? 0 : 1;
     }
     return failed === 0 ? 0 : 1;

@@ -4,10 +4,12 @@ import { spawnSync } from "node:child_process";
 import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { scriptOptions } from "./script-options.mjs";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const docs = join(root, "docs");
-const [task = "dev"] = process.argv.slice(2);
+const { positionals } = scriptOptions(import.meta.url, { allowPositionals: true, options: {} });
+const [task = "dev"] = positionals;
 
 if (changed("package-lock.json") > changed("node_modules/.package-lock.json")) {
   console.log("Installing VitePress and TypeDoc …");

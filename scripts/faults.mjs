@@ -8,6 +8,9 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { loadTypeScript } from "./load-typescript.mjs";
 import { record } from "./reliability.mjs";
+import { scriptOptions } from "./script-options.mjs";
+
+scriptOptions(import.meta.url, { options: {} });
 
 /** @type {typeof import("../test/faults/matrix.ts")} */
 const matrix = await loadTypeScript(new URL("../test/faults/matrix.ts", import.meta.url));

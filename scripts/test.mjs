@@ -4,13 +4,15 @@ import { spawn, spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { parseArgs } from "node:util";
 import { passedFile } from "./release.mjs";
+import { scriptOptions } from "./script-options.mjs";
 import { reportFile } from "./test-reporter.mjs";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const colors = process.stdout.isTTY ? [] : ["--colors=off"];
-const { values: flags } = parseArgs({ options: { full: { type: "boolean", default: false } } });
+const { values: flags } = scriptOptions(import.meta.url, {
+  options: { full: { type: "boolean", default: false } },
+});
 
 /**
  * @typedef {{ name: string, command: string, args: string[], needs?: string[], isLive?: boolean }} Step

@@ -1,13 +1,22 @@
+import { X509Certificate } from "node:crypto";
+import { isIP } from "node:net";
 import type { Method } from "callwire";
 import { version } from "./command.ts";
 import type { Mount, Wires } from "./served-wires.ts";
 import { counted, Terminal } from "./terminal.ts";
+
+/** The certificate of the server, as its file and in PEM. */
+export interface ServedCertificate {
+  readonly file: string;
+  readonly pem: Buffer;
+}
 
 /** Prints the addresses and commands to try; undefined if the output is not read. */
 export function announce(
   mounts: readonly [Mount, ...Mount[]],
   wires: Wires,
   isStdio: boolean,
+  certificate?: ServedCertificate,
 ): Terminal | undefined {
   // With --stdio, stdout carries messages only.
   const terminal = new Terminal(isStdio ? process.stderr : process.stdout);
@@ -18,7 +27,7 @@ export function announce(
   terminal.line();
   showRows(rowsOf(mounts, wires, isStdio), terminal);
   if (wires.networkAddresses.length > 0) warnOfNetwork(mounts[0].path, wires, terminal);
-  const lines = triesOf(mounts, wires);
+  const lines = triesOf(mounts, wires, certificate);
   if (lines.length > 0) {
     terminal.line();
     terminal.line("Try:");
@@ -102,17 +111,38 @@ function below(path: string, name: string): string {
 
 function triesOf(
   [{ path, server, isAgent = false, sample = "'Hello'" }]: readonly [Mount, ...Mount[]],
-  { origin }: Wires,
+  wires: Wires,
+  certificate: ServedCertificate | undefined,
 ): string[] {
-  if (origin === undefined) return [];
-  if (isAgent) return [`callwire a2a ${origin} stream ${sample}`];
-  const lines = [curlLine(origin + path, server)];
-  const stream = streamLine(origin + below(path, "stream"), server);
+  if (wires.origin === undefined) return [];
+  const origin =
+    certificate === undefined ? wires.origin : certifiedOrigin(wires.origin, certificate);
+  // Certificates of public authorities are accepted this way as well.
+  const trust = certificate === undefined ? "" : ` --cacert ${shellWord(certificate.file)}`;
+  if (isAgent) return [`callwire a2a ${origin} stream ${sample}${trust}`];
+  const lines = [curlLine(origin + path, server, trust)];
+  const stream = streamLine(origin + below(path, "stream"), server, trust);
   return stream === undefined ? lines : [...lines, stream];
 }
 
+/** The origin, by the name of this machine that the certificate has. */
+function certifiedOrigin(origin: string, { pem }: ServedCertificate): string {
+  const { hostname } = new URL(origin);
+  const address = hostname.replace(/^\[|\]$/g, "");
+  const certificate = new X509Certificate(pem);
+  const isNamed = isIP(address) ? certificate.checkIP(address) : certificate.checkHost(address);
+  const isLoopback = /^(127\.|::1$)/.test(address);
+  if (isNamed !== undefined || !isLoopback || certificate.checkHost("localhost") === undefined)
+    return origin;
+  return origin.replace(hostname, "localhost");
+}
+
 /** Calls a method that has an example or no params, so that it works. */
-function curlLine(url: string, { methods = new Map(), use }: Mount["server"]): string {
+function curlLine(
+  url: string,
+  { methods = new Map(), use }: Mount["server"],
+  trust: string,
+): string {
   const callable = [...methods].filter(([, { kind }]) => kind === "method");
   const [name, entry] =
     callable.find(([, { definition }]) => definition.examples?.[0]?.result !== undefined) ??
@@ -123,7 +153,7 @@ function curlLine(url: string, { methods = new Map(), use }: Mount["server"]): s
   // Some shells treat the brackets of [::1] as a pattern.
   const target = url.includes("[") ? quoted(url) : url;
   const headers = `-H 'content-type: application/json'${credentialHeader(use)}`;
-  return `curl ${target} ${headers} -d ${quoted(JSON.stringify(request))}`;
+  return `curl${trust} ${target} ${headers} -d ${quoted(JSON.stringify(request))}`;
 }
 
 /** The header that the server requires, with a variable for the secret. */
@@ -142,6 +172,7 @@ function takesNothing(parameters: Method["parameters"]): boolean {
 function streamLine(
   url: string,
   { methods = new Map(), use }: Mount["server"],
+  trust: string,
 ): string | undefined {
   for (const [name, { kind, definition }] of methods) {
     const params = definition.examples?.[0]?.params;
@@ -152,7 +183,7 @@ function streamLine(
     } else query.set("params", JSON.stringify(params));
     // Slashes need no escape in a query.
     const address = `${url}?${query.toString().replaceAll("%2F", "/")}`;
-    return `curl -N ${quoted(address)}${credentialHeader(use)}`;
+    return `curl -N${trust} ${quoted(address)}${credentialHeader(use)}`;
   }
   return undefined;
 }
@@ -164,6 +195,10 @@ function isPlain([key, value]: [string, unknown]): boolean {
   return (
     typeof value === "string" && /^[a-z][a-z ,.!]*$/i.test(value) && !/^(true|false)$/.test(value)
   );
+}
+
+function shellWord(text: string): string {
+  return /^[\w./@%+,:=-]+$/.test(text) ? text : quoted(text);
 }
 
 function quoted(text: string): string {

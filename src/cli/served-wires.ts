@@ -62,7 +62,7 @@ export interface HttpExtras {
   readonly pages?: Readonly<Record<string, NodeHandler>>;
   readonly playground?: boolean;
   readonly ready?: ServeHttpOptions["ready"];
-  readonly tls?: ServeHttpOptions["tls"];
+  readonly tls?: { readonly cert: Buffer; readonly key: Buffer };
   /** Whether this process is one of several that share the port. */
   readonly isWorker?: boolean;
 }

@@ -28,7 +28,7 @@ export async function serveAgents(agents: McpServer): Promise<void> {
 /** Serves until a signal or the end of stdin, then waits for running calls. */
 export async function serveUntilStopped(
   mounts: readonly [Mount, ...Mount[]],
-  flags: Flags<typeof wireOptions>,
+  flags: Flags<typeof wireOptions> & { readonly "tls-cert"?: string | undefined },
   extras: HttpExtras = {},
 ): Promise<void> {
   // Handled before a port is open, so that an early signal still shuts down properly.
@@ -36,7 +36,12 @@ export async function serveUntilStopped(
   // Running calls must finish even if Ctrl-C also ended a reader such as `tee`.
   ignoreOutputErrors();
   const wires = await openWires(mounts, flags, { ...extras, isWorker: isWorker(flags) });
-  const terminal = announces(flags) ? announce(mounts, wires, flags.stdio === true) : undefined;
+  const { "tls-cert": file } = flags;
+  const certificate =
+    extras.tls === undefined || file === undefined ? undefined : { file, pem: extras.tls.cert };
+  const terminal = announces(flags)
+    ? announce(mounts, wires, flags.stdio === true, certificate)
+    : undefined;
   const signal = await Promise.race([stopping, wires.inputEnded]);
   const hosts = mounts.flatMap(({ server, agents }) =>
     agents === undefined ? [server] : [server, agents],

@@ -16,11 +16,14 @@ export interface HealthCheckOptions {
   readonly timeoutMs?: number;
 }
 
+/** How soon a target that is down is checked again, and how often a target may be checked early. */
 const awayMs = 1_000;
 
 export interface HealthWatch {
   /** Resolves after each target was checked once. */
   readonly begun: Promise<void>;
+  /** Checks a target now, because a connection to it was lost. */
+  suspect(target: Target): void;
   stop(): void;
 }
 
@@ -33,18 +36,22 @@ export function watchHealth(
 ): HealthWatch {
   const { method = "rpc.discover", everyMs = 10_000, timeoutMs = 2_000 } = options;
   const timers = new Map<Target, Timer>();
+  /** When each target was last checked early. */
+  const suspected = new Map<Target, number>();
   let stopped = false;
   let mayBeStarting = true;
   const started = clock.after(everyMs, () => {
     mayBeStarting = false;
   });
-  const watch = async (target: Target): Promise<void> => {
+  const watch = async (target: Target, isEarly = false): Promise<void> => {
+    timers.delete(target);
     const failure: unknown = await ask(target.link, method, version, timeoutMs, clock).then(
       () => undefined,
       (error: unknown) => error,
     );
     if (stopped) return;
-    target.looked(failure, mayBeStarting);
+    // A target that has just restarted may be back sooner than the next check.
+    target.looked(failure, mayBeStarting || isEarly);
     // A target that was down gets calls only after the next check.
     const nextMs = target.isUp ? everyMs : Math.min(everyMs, awayMs);
     timers.set(
@@ -53,7 +60,17 @@ export function watchHealth(
     );
   };
   return {
-    begun: Promise.all(targets.map(watch)).then(() => undefined),
+    begun: Promise.all(targets.map((target) => watch(target))).then(() => undefined),
+    suspect(target) {
+      const timer = timers.get(target);
+      const now = clock.elapsed();
+      const lastMs = suspected.get(target) ?? Number.NEGATIVE_INFINITY;
+      // A target that is down is checked every second anyway.
+      if (stopped || timer === undefined || !target.isUp || now - lastMs < awayMs) return;
+      suspected.set(target, now);
+      timer.cancel();
+      void watch(target, true);
+    },
     stop() {
       stopped = true;
       started.cancel();

@@ -23,6 +23,8 @@ interface TargetParts {
   readonly log: Log;
   /** Called when the target becomes available. */
   readonly returned: () => void;
+  /** Called when a connection to the target was lost, or could not be opened. */
+  readonly lost: (target: Target) => void;
 }
 
 /** One server behind the gateway. */
@@ -45,6 +47,7 @@ export class Target {
   readonly #partial: PartialResults;
   readonly #log: Log;
   readonly #returned: () => void;
+  readonly #lost: (target: Target) => void;
   /** A stream may last for days, so its first item already counts as an answer. */
   readonly #onActivity = (): void => this.#answered();
   #shared: Link | undefined;
@@ -54,10 +57,11 @@ export class Target {
   readonly #maxOwn: number;
   #closed = false;
 
-  constructor({ upstream, name, connect, config, running, log, returned }: TargetParts) {
+  constructor({ upstream, name, connect, config, running, log, ...told }: TargetParts) {
     const { clock } = running;
     this.#upstream = upstream;
-    this.#returned = returned;
+    this.#returned = told.returned;
+    this.#lost = told.lost;
     this.name = name;
     this.#connect = connect;
     this.#perConnection = config.per === "connection";
@@ -95,8 +99,15 @@ export class Target {
 
   /** The link that callers without their own share. */
   get link(): Link {
-    this.#shared ??= this.#connect();
-    return this.#shared;
+    if (this.#shared !== undefined) return this.#shared;
+    const link = this.#connect();
+    let wasOpen = false;
+    link.states?.listen((state) => {
+      if (wasOpen && state !== "open" && state !== "closed") this.#lost(this);
+      wasOpen = state === "open";
+    });
+    this.#shared = link;
+    return link;
   }
 
   /** Rejects if there is no reply: with a WireError, or with an unexpected error of the link. */
@@ -118,9 +129,11 @@ export class Target {
       return reply;
     } catch (error) {
       if (exceededGatewayLimit(request, context)) this.#failed("the call took too long", begun);
-      else if (error instanceof WireError && isTargetFault(error))
+      else if (error instanceof WireError && isTargetFault(error)) {
         this.#failed(error.message, begun);
-      else this.#breaker.forget(begun);
+        if (error.code === "CONNECTION_FAILED" || error.code === "CONNECTION_LOST")
+          this.#lost(this);
+      } else this.#breaker.forget(begun);
       throw error;
     } finally {
       this.#partial.giveBack(partialToken);

@@ -84,6 +84,7 @@ export class Upstream {
       running,
       log,
       returned: () => returned(this),
+      lost: (target: Target) => this.#health?.suspect(target),
     };
     this.targets = Object.entries(config.targets ?? {}).map(
       ([target, connect]) => new Target({ name: target, connect, ...shared }),

@@ -1,4 +1,4 @@
-import { execFile } from "node:child_process";
+import { execFile, spawnSync } from "node:child_process";
 import { readFile, writeFile } from "node:fs/promises";
 import { promisify } from "node:util";
 import { expect, onTestFinished, test } from "vitest";
@@ -52,13 +52,38 @@ test.each([
 
 describeWith(["openssl"], "TLS", () => {
   test("--tls-cert and --tls-key serve HTTPS, also with workers", async () => {
-    const [cert, key] = [inFolder("cert.pem"), inFolder("key.pem")];
-    const subject = ["-subj", "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1"];
-    const args = ["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", ...subject];
-    await run(pathOf("openssl"), [...args, "-keyout", key, "-out", cert]);
+    const [cert, key] = await certificate("cert", "IP:127.0.0.1");
     expect(await readFile(cert, "utf8")).toContain("BEGIN CERTIFICATE");
     const { url } = await serve("--tls-cert", cert, "--tls-key", key, "--workers", "2");
     expect(url).toMatch(/^https:/);
     expect((await finish(["call", url, "one", "--cacert", cert])).stdout).toBe("1\n");
   });
+
+  const hasCurl = spawnSync("curl", ["--version"]).status === 0;
+
+  test.skipIf(!hasCurl).each([
+    ["its address", "IP:127.0.0.1", "https://127.0.0.1"],
+    ["localhost", "DNS:localhost", "https://localhost"],
+  ])("the lines to try trust a certificate for %s (needs curl)", async (_, names, address) => {
+    const [cert, key] = await certificate("it's mine", names);
+    const demo = start(["demo", "--port", "0", "--tls-cert", cert, "--tls-key", key]);
+    onTestFinished(() => demo[Symbol.asyncDispose]());
+    await demo.shown(/Press Ctrl-C/);
+    const lines = demo.stdout.split("\n").filter((line) => line.startsWith("  curl "));
+    expect(lines).toEqual([expect.stringContaining(address), expect.stringContaining(address)]);
+    const outputs = await Promise.all(lines.map((line) => run("sh", ["-c", `${line} -sS`])));
+    expect(outputs.map(({ stdout }) => stdout)).toEqual([
+      expect.stringContaining('"result"'),
+      expect.stringContaining("[DONE]"),
+    ]);
+  });
 });
+
+/** A new certificate and its key. */
+async function certificate(name: string, names: string): Promise<[cert: string, key: string]> {
+  const [cert, key] = [inFolder(`${name}.pem`), inFolder(`${name} key.pem`)];
+  const subject = ["-subj", "/CN=localhost", "-addext", `subjectAltName=${names}`];
+  const args = ["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", ...subject];
+  await run(pathOf("openssl"), [...args, "-keyout", key, "-out", cert]);
+  return [cert, key];
+}

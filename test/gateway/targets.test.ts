@@ -14,6 +14,7 @@ import {
   success,
   WireError,
 } from "callwire";
+import type { Gateway, UpstreamConfig } from "callwire/gateway";
 import { httpLink } from "callwire/http";
 import { serveHttp } from "callwire/http/node";
 import { serveSocket, tcpLink } from "callwire/tcp";
@@ -41,6 +42,15 @@ async function three(options: { idempotent?: boolean } = {}) {
 }
 
 const routes = [{ method: "*", to: "all" }];
+
+/** A link that does not report when its connection is lost. */
+function withoutStates(link: Link): Link {
+  return {
+    send: (request, outgoing) => link.send(request, outgoing),
+    sendBatch: (requests, outgoing) => link.sendBatch(requests, outgoing),
+    close: () => link.close(),
+  };
+}
 
 describe("balance", () => {
   test("calls go to the targets in turn", async () => {
@@ -247,7 +257,7 @@ describe("failures", () => {
       {
         upstreams: {
           all: {
-            targets: { one: () => one.link(), two: () => two.link() },
+            targets: { one: () => withoutStates(one.link()), two: () => two.link() },
           },
         },
         routes,
@@ -273,6 +283,75 @@ describe("failures", () => {
     expect(await back).toBe("a target is available again");
     const answers = new Set([await client.call("who"), await client.call("who")]);
     expect(answers).toEqual(new Set(["one", "two"]));
+  });
+
+  test("a lost connection is noticed before the next check, without a call", async () => {
+    const clock = new FakeClock();
+    const behind = await Behind.start({ who: () => "here" });
+    let told = (_: string): void => {};
+    const next = () =>
+      new Promise<string>((resolve) => {
+        told = resolve;
+      });
+    const log = { ...silentLog, warn: (_: object, message: string) => told(message) };
+    const gateway = await start(
+      { upstreams: { all: { targets: { one: () => behind.link() }, required: true } }, routes },
+      { clock, log },
+    );
+    expect(gateway.readiness().ok).toBe(true);
+    const gone = next();
+    await behind.stop();
+    expect(await gone).toBe("a target is not available");
+    expect(gateway.readiness().ok).toBe(false);
+    // A server that has just restarted gets calls at once.
+    await behind.start();
+    const back = next();
+    expect(await clientOf(gateway).call("who")).toBe("here");
+    expect(await back).toBe("a target is available again");
+    expect(gateway.readiness().ok).toBe(true);
+  });
+
+  test("a call without a connection makes the gateway check its target, at most once a second", async () => {
+    const clock = new FakeClock();
+    let checks = 0;
+    let failsChecks = true;
+    const link: Link = {
+      async send({ method }) {
+        if (method !== "rpc.discover") throw new WireError("CONNECTION_FAILED", "no server");
+        checks++;
+        if (failsChecks && checks > 2) throw new WireError("CONNECTION_FAILED", "no server");
+        return success({});
+      },
+      sendBatch: () => [],
+      close: async () => {},
+    };
+    const upstream = (): UpstreamConfig => ({
+      targets: { one: () => link },
+      required: true,
+      circuitBreaker: { failures: 1_000 },
+    });
+    const call = (gateway: Gateway) =>
+      clientOf(gateway)
+        .call("who")
+        .catch(() => {});
+    const gone = await start({ upstreams: { all: upstream() }, routes }, { clock });
+    // A description and a check.
+    expect([checks, gone.readiness().ok]).toEqual([2, true]);
+    await call(gone);
+    await turn();
+    expect([checks, gone.readiness().ok]).toEqual([3, false]);
+    await gone.close();
+
+    failsChecks = false;
+    const there = await start({ upstreams: { all: upstream() }, routes }, { clock });
+    const begun = checks;
+    for (let i = 0; i < 20; i++) await call(there);
+    await turn();
+    expect([checks, there.readiness().ok]).toEqual([begun + 1, true]);
+    clock.advance(1_000);
+    await call(there);
+    await turn();
+    expect(checks).toBe(begun + 2);
   });
 
   test("a target that starts after its gateway is found within a second", async () => {
@@ -355,7 +434,11 @@ describe("failures", () => {
             healthCheck: false,
             circuitBreaker: { failures: 2, coolDownMs: 1_000 },
           },
-          unused: { targets: { none: () => behind.link() }, required: true },
+          unused: {
+            targets: { none: () => behind.link() },
+            required: true,
+            healthCheck: false,
+          },
         },
         routes,
       },
