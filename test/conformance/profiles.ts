@@ -108,6 +108,10 @@ const files = {
   drink: method({ params: z.object({ bytes: z.instanceof(ReadableStream) }) }, ({ bytes }) =>
     new Response(bytes).text(),
   ),
+  sip: method({ params: z.object({ bytes: z.instanceof(ReadableStream) }) }, async ({ bytes }) => {
+    for await (const part of bytes as ReadableStream<Uint8Array>) return part.length;
+    return 0;
+  }),
   letter: () => new File(["hi"], "hi.txt", { type: "text/plain", lastModified: 0 }),
   pour: method({ params: z.object({ length: z.number() }), result: byteStream() }, ({ length }) =>
     new Blob([new Uint8Array(length).fill(7)]).stream(),
@@ -152,6 +156,7 @@ const conformance = {
   ...streams,
   echo: (value: unknown) => value,
   echo_later: async (value: unknown) => value,
+  secret: method({ compress: false }, () => "s".repeat(2000)),
   count: (...params: unknown[]) => params.length,
   greet: method(
     {
@@ -225,6 +230,17 @@ const profiles = {
         maxRichValues: 2,
       },
     },
+  },
+  /** One method takes longer messages than the others. */
+  "own-limits": {
+    methods: {
+      ...conformance,
+      measure: method(
+        { params: z.tuple([z.string()]), limits: { maxMessageBytes: 5000 } },
+        ([text]) => text.length,
+      ),
+    },
+    options: { limits: { maxMessageBytes: 500 } },
   },
   seeds: { methods: seeds, options: { versions: ["1.0", "2.0"] } },
 } satisfies Record<string, Profile>;

@@ -177,7 +177,8 @@ function logicalLines(source: string): { line: string; number: number }[] {
   return lines;
 }
 
-function expand(text: string): string {
+/** A text with its `repeat(…)` written out. */
+export function expand(text: string): string {
   return text.replace(/repeat\((\d+), `([^`]*)`\)/g, (_, count, part) =>
     String(part).repeat(Number(count)),
   );

@@ -10,6 +10,8 @@ export interface Answer {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly text: string;
+  /** As it was sent; it may be compressed. */
+  readonly body: Buffer;
 }
 
 export const json = { "content-type": "application/json" };
@@ -46,15 +48,14 @@ export function send(
     const outgoing = request(
       { port, host: "127.0.0.1", method, path, headers: headers as never, agent: false },
       (response) => {
-        let text = "";
-        response.setEncoding("utf8");
-        response.on("data", (chunk: string) => {
-          text += chunk;
-        });
+        const chunks: Buffer[] = [];
+        response.on("data", (chunk: Buffer) => chunks.push(chunk));
         response.on("error", reject);
-        response.on("end", () =>
-          resolve({ status: response.statusCode ?? 0, headers: response.headers, text }),
-        );
+        response.on("end", () => {
+          const body = Buffer.concat(chunks);
+          const { statusCode: status = 0, headers } = response;
+          resolve({ status, headers, text: body.toString(), body });
+        });
       },
     );
     outgoing.on("error", reject);
