@@ -220,7 +220,7 @@ export class IncomingCall implements CallContext {
   #startMs(call: RunningCall): number | undefined {
     const progress = call.extras?.progress;
     if (progress !== undefined || call.dueAt === undefined) return progress?.startMs;
-    return call.dueAt - (this.#timeoutMs() ?? 0);
+    return call.dueAt - (this.#timeoutMs() as number);
   }
 
   #dueFrom(startMs: number, heardMs: number): number | undefined {

@@ -146,7 +146,7 @@ class Decoding {
     }
     this.#last = path;
     let at = this.#through.at(-1) ?? this.#root;
-    let start = this.#ends.length === 0 ? 0 : (this.#ends.at(-1) as number) + 1;
+    let start = (this.#ends.at(-1) ?? -1) + 1;
     for (let end = path.indexOf("/", start); end !== -1; end = path.indexOf("/", start)) {
       at = this.#copyOf(at, unescaped(path.slice(start, end)));
       this.#through.push(at);
@@ -314,7 +314,7 @@ class Encoding {
 function isNatural(value: unknown, own: readonly AnyValueType[], levels = 32): boolean {
   if (typeof value !== "object" || value === null) return isJson(value);
   if (levels === 0) return false;
-  for (let i = 0; i < own.length; i++) if (own[i]?.test(value)) return false;
+  for (const type of own) if (type.test(value)) return false;
   if (Array.isArray(value)) {
     for (let i = 0; i < value.length; i++) {
       if (!isNatural(value[i], own, levels - 1)) return false;

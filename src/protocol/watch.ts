@@ -64,9 +64,9 @@ export class Watches implements Required<Omit<Watch, "untimed">> {
 
   answered(message: Answered): void {
     // Runs once per call, so without the closure that the other methods use.
-    for (let i = 0; i < this.#all.length; i++) {
+    for (const watch of this.#all) {
       try {
-        this.#all[i]?.answered?.(message);
+        watch.answered?.(message);
       } catch (thrown) {
         this.#report(thrown);
       }

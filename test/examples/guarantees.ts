@@ -1,6 +1,6 @@
 /**
- * What the pages about behaviour promise: each line with "never", "always", "every" or "at most", by some words of it,
- * and the test that enforces it or the reason why it promises nothing.
+ * What the pages about behaviour promise: each "never", "always", "every" and "at most", by some words around it, and
+ * the test that enforces it or the reason why it promises nothing.
  */
 export interface Guarantee {
   readonly says: string;
@@ -11,7 +11,6 @@ export interface Guarantee {
 }
 
 const advice = "advice to readers";
-const purpose = "names what a limit is against";
 const interval = "an interval";
 const name = "a name";
 const option = "the meaning of an option";
@@ -26,11 +25,11 @@ export const guarantees: Readonly<Record<string, readonly Guarantee[]>> = {
     },
     { says: "sentences for people and may change; never", because: advice },
     {
-      says: "| did not run  |",
-      test: ["protocol/retry-rule.test.ts", "a call that may have run is not reported"],
+      says: "| always             |",
+      test: ["client/retry.test.ts", "repeats whatever certainly did not run"],
     },
     {
-      says: "| final        |",
+      says: "| never              |",
       test: ["protocol/retry-rule.test.ts", "whatever else was thrown, is final"],
     },
   ],
@@ -112,10 +111,31 @@ export const guarantees: Readonly<Record<string, readonly Guarantee[]>> = {
     },
   ],
   "limits.md": [
-    { says: "handlers that never end", because: purpose },
-    { says: "a shutdown that never ends", because: purpose },
-    { says: "that never end      |", because: purpose },
-    { says: "calls that never end", because: purpose },
+    {
+      says: "handlers that never end, even if they report progress",
+      test: [
+        "regressions/progress-renews-the-travelled-time.test.ts",
+        "the server's own limit counts from the start",
+      ],
+    },
+    {
+      says: "a shutdown that never ends",
+      test: [
+        "server/shutdown.test.ts",
+        "calls that do not finish are ended after the time to drain",
+      ],
+    },
+    {
+      says: "that never end      |",
+      test: [
+        "mcp/server/tools.test.ts",
+        "methods of a server run no longer for agents than the server says",
+      ],
+    },
+    {
+      says: "calls that never end       ",
+      test: ["client/time.test.ts", "ends a call without a reply, after 60 seconds by default"],
+    },
     {
       says: "may use at most",
       test: ["server/shares.test.ts", "an address gets two thirds of the calls"],
@@ -140,14 +160,36 @@ export const guarantees: Readonly<Record<string, readonly Guarantee[]>> = {
       test: ["protocol/overload.test.ts", "runs notifications, whose senders would not notice"],
     },
     { says: "accepts every call", test: ["protocol/overload.test.ts", "takes all calls with"] },
-    { says: "idle connections that are never closed", because: purpose },
-    { says: "a message that never ends", because: purpose },
+    {
+      says: "idle connections that are never closed",
+      test: [
+        "transports/http/fast-path.test.ts",
+        "a connection that sends nothing is refused, and one that is idle is closed",
+      ],
+    },
+    {
+      says: "a message that never ends",
+      test: [
+        "transports/tcp/faults.test.ts",
+        "a peer that sends half a message and waits is cut off",
+      ],
+    },
     { says: "At most 100", test: ["transports/tcp/crowds.test.ts", "while 100 others are"] },
-    { says: "a ping every 30 s", because: interval },
+    {
+      says: "a ping every 30 s",
+      test: [
+        "transports/ws/hostile-peers.test.ts",
+        "accepts the answer to its ping, but only once",
+      ],
+    },
     { says: "listen and never send", because: option },
     {
       says: "a pong that does not answer a ping never is",
       test: ["transports/ws/hostile-peers.test.ts", "ignores a pong that does not answer its ping"],
+    },
+    {
+      says: "may come in fragments, at most",
+      test: ["transports/ws/hostile-peers.test.ts", "closes with 1008 for too many fragments"],
     },
     {
       says: "with at most 64 KiB of pings and pongs",
@@ -250,7 +292,10 @@ export const guarantees: Readonly<Record<string, readonly Guarantee[]>> = {
     },
   ],
   "conformance.md": [
-    { says: "Every response must be", because: about },
+    {
+      says: "Every response must be",
+      test: ["testing/wrong-servers.test.ts", "in the group %s a server that %s"],
+    },
     {
       says: "how many messages a run sends at most",
       test: ["testing/conformance.test.ts", "sends the messages of its cases and no others"],
@@ -312,6 +357,10 @@ export const guarantees: Readonly<Record<string, readonly Guarantee[]>> = {
       test: ["mcp/client/asked-tasks.test.ts", "tasks are bounded in number and in time"],
     },
     {
+      says: "but at most an hour",
+      test: ["mcp/client/asked-tasks.test.ts", "how long a task is kept, up to an hour"],
+    },
+    {
       says: "Other requests never wait for the stream",
       test: ["mcp/client/server-stream.test.ts", "requests do not wait for a stream"],
     },
@@ -359,6 +408,10 @@ export const guarantees: Readonly<Record<string, readonly Guarantee[]>> = {
     {
       says: "after `initialize`. There are at most",
       test: ["mcp/server/unused-sessions.test.ts", "a flood of initialize leaves a thousand"],
+    },
+    {
+      says: "that were never used go first",
+      test: ["mcp/server/unused-sessions.test.ts", "those that were never used go first"],
     },
     {
       says: "A session in use is never ended",
@@ -470,7 +523,7 @@ export const guarantees: Readonly<Record<string, readonly Guarantee[]>> = {
     },
     {
       says: "never use the fast path",
-      because: "they are not given the socket",
+      test: ["transports/http/fast-path.test.ts", "handlers of other servers, and mounts"],
     },
   ],
   "playground.md": [
@@ -491,8 +544,11 @@ export const guarantees: Readonly<Record<string, readonly Guarantee[]>> = {
     { says: "what every call needs", because: advice },
     { says: "Workers on every", because: advice },
     {
-      says: "every stored notification is handled",
-      test: ["transports/nats/faults.full.test.ts", "workers that are killed lose no notification"],
+      says: "every stored notification is handled, and every call ends with an answer",
+      test: [
+        "transports/nats/faults.full.test.ts",
+        "workers that are killed lose no notification and leave no call open",
+      ],
     },
     { says: "took at most 4.3", because: "a measurement" },
   ],
@@ -666,7 +722,7 @@ export const guarantees: Readonly<Record<string, readonly Guarantee[]>> = {
       says: "connects every wire with every other",
       test: ["gateway/contract.test.ts", "a gateway from TCP to"],
     },
-    { says: "Every example in the specification", because: about },
+    { says: "Every example in the specification, and every decision", because: about },
     {
       says: "in process, on every wire",
       test: ["transports/contract/transcripts.ts", "transcripts"],

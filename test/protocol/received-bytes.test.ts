@@ -1,3 +1,4 @@
+import { getEventListeners } from "node:events";
 import { byteStream, bytes } from "callwire";
 import { describe, expect, test } from "vitest";
 import {
@@ -166,6 +167,8 @@ describe("received bytes", () => {
     for (const data of ["", "YQ==", "YWI=", "YWJj"]) expect(inside(data)).toBeUndefined();
     for (const data of ["YWJjZA==", "YWJjZGU=", "YWJjZGVm"])
       expect(inside(data)).toMatchObject({ limit: "maxFileBytes", max: 3 });
+    const below = { maxFiles: 1, maxFileBytes: 2 };
+    expect(fileFault([{ data, kind: "stream", path: "" }], below)).toBeDefined();
   });
 });
 
@@ -187,6 +190,18 @@ describe("bytes that are read as a whole", () => {
 
   test("are refused above the limit, and the rest is not read", async () => {
     await expect(readAll(chunks("abcd"), 3)).rejects.toThrow("there are more than 3 bytes");
+  });
+
+  test("leave nothing on the signal, however reading ends", async () => {
+    const { signal } = new AbortController();
+    await readAll(chunks("abc"), 3, signal);
+    await expect(readAll(chunks("abcd"), 3, signal)).rejects.toThrow("more than 3 bytes");
+    expect(getEventListeners(signal, "abort")).toHaveLength(0);
+  });
+
+  test("have no chunk if there are none", async () => {
+    const reader = streamOf(new Uint8Array(0)).getReader();
+    expect((await reader.read()).done).toBe(true);
   });
 
   test("are left when the signal aborts", async () => {

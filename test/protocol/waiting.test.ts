@@ -1,3 +1,4 @@
+import { getEventListeners } from "node:events";
 import { Origin } from "callwire";
 import { FakeClock } from "callwire/testing";
 import { describe, expect, test } from "vitest";
@@ -31,6 +32,16 @@ describe("waiting", () => {
     expect(clock.waiting).toBe(0);
     await pause(10, clock, controller.signal);
     expect(clock.waiting).toBe(0);
+  });
+
+  test("a pause that is over leaves nothing on its signal", async () => {
+    const clock = new FakeClock();
+    const { signal } = new AbortController();
+    const waiting = pause(10, clock, signal);
+    expect(getEventListeners(signal, "abort")).toHaveLength(1);
+    clock.advance(10);
+    await waiting;
+    expect(getEventListeners(signal, "abort")).toHaveLength(0);
   });
 
   test("a very long pause is not over at once", () => {

@@ -1,4 +1,4 @@
-import { createServer, defaultLimits, type Limits, method } from "callwire";
+import { createServer, defaultLimits, type Limits, method, silentLog } from "callwire";
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { ask, issuesOf, requestText } from "./asking.ts";
@@ -18,6 +18,13 @@ test("the default limits", () => {
     maxIdLength: 256,
     maxInFlight: 1_000,
   });
+});
+
+test("ten thousand calls run at a time by default, and no more", async () => {
+  const server = createServer({ wait: () => new Promise(() => {}) }, { log: silentLog });
+  for (let i = 0; i < 10_000; i++) void server.receive(requestText("wait"));
+  expect(await server.receive(requestText("wait"))).toContain('"code":-32005');
+  await server.close({ drainMs: 0 });
 });
 
 test("a limit that does not exist or makes no sense is refused when the server is made", () => {

@@ -65,6 +65,9 @@ test("a batch has the limit of the server", async () => {
     id: null,
     error: refused(1000),
   });
+  const padded = (length: number) => `[${JSON.stringify({ ...call, id: 1 })}]`.padEnd(length);
+  expect(await server.receive(padded(1000))).toContain('"result":600');
+  expect(await server.receive(padded(1001))).toContain('"code":-32600');
   const one = JSON.stringify([{ ...call, id: 1 }]);
   expect(JSON.parse((await server.receive(one)) as string)).toMatchObject([{ id: 1, result: 600 }]);
 });

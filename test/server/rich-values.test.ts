@@ -207,6 +207,8 @@ describe("a server refuses", () => {
     ["a set that is a string", ["abc"], { set: ["/0"] }],
     ["a URL without a scheme", ["example.com"], { url: ["/0"] }],
     ["bytes that are not base64", ["ä"], { bytes: ["/0"] }],
+    ["an unknown type without values", ["a"], { decimal: [] }],
+    ["a path that is not in an array", ["a"], { date: "" }],
     ["a path into bytes", ["AAAA"], { bytes: ["/0"], undefined: ["/0/0"] }],
   ];
   test.each(wrong)("%s", (_, params, types) => {

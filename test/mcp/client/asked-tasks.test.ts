@@ -121,6 +121,17 @@ test("a task that is cancelled stops its handler, and has no result, not even a 
   await client.close();
 });
 
+test("a server may ask how long a task is kept, up to an hour", async () => {
+  const { client, server } = await connected({ elicitForm: () => new Promise(() => {}) });
+  const ttlOf = async (ttl: number) => {
+    const params = { ...form, task: { ttl } };
+    return ((await server.call("elicitation/create", params)) as Created).task.ttl;
+  };
+  expect(await ttlOf(5_000)).toBe(5_000);
+  expect(await ttlOf(1e12)).toBe(3_600_000);
+  await client.close();
+});
+
 test("tasks are bounded in number and in time, and end with the client", async () => {
   const clock = new FakeClock();
   const signals: AbortSignal[] = [];

@@ -3,9 +3,11 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import { channel } from "node:diagnostics_channel";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
+import { createServer as createNodeServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
 import { connect as connectTls } from "node:tls";
-import { type Middleware, method, stream } from "callwire";
-import type { HttpServer } from "callwire/http/node";
+import { createServer, type Middleware, method, silentLog, stream } from "callwire";
+import { nodeHandler } from "callwire/http/node";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { root } from "../../entries.ts";
 import { deferred } from "../contract/wire.ts";
@@ -27,7 +29,7 @@ function waiting() {
 const wait = '{"jsonrpc":"2.0","method":"wait","id":7}';
 
 /** Counts the requests that Node reads; a listener would turn the fast path off. */
-function readByNode({ server }: HttpServer): { count: number } {
+function readByNode({ server }: { readonly server: Server }): { count: number } {
   const read = { count: 0 };
   const emit = server.emit.bind(server);
   server.emit = ((event: string, ...rest: never[]) => {
@@ -87,6 +89,20 @@ describe("which server reads a request", () => {
     const read = readByNode(http);
     expect((await send(http.port, { body: add })).text).toBe(sum);
     expect(read.count).toBe(1);
+  });
+
+  test("handlers of other servers, and mounts, get what Node has read", async () => {
+    const other = nodeHandler(createServer({ add: () => 7 }, { log: silentLog }));
+    const mounting = await serve(methods, { mounts: { "/mount": other } });
+    const read = readByNode(mounting);
+    expect((await send(mounting.port, { path: "/mount", body: add })).text).toContain("7");
+    expect(read.count).toBe(1);
+    const plain = createNodeServer(other).listen(0);
+    onTestFinished(() => void plain.close());
+    await once(plain, "listening");
+    const heard = readByNode({ server: plain });
+    expect((await send((plain.address() as AddressInfo).port, { body: add })).text).toContain("7");
+    expect(heard.count).toBe(1);
   });
 
   test("both paths send the same replies, refusals and headers", async () => {
