@@ -40,7 +40,9 @@ async function byNode({ headers, body }: Sent): Promise<Reply> {
 async function byFetch({ headers, body }: Sent): Promise<Reply> {
   const handle = fetchHandler(serverOf("default"));
   const url = "http://127.0.0.1/rpc";
-  const response = await handle(new Request(url, { method: "POST", headers, body: Buffer.from(body) }));
+  const response = await handle(
+    new Request(url, { method: "POST", headers, body: Buffer.from(body) }),
+  );
   return replyOf(response.status, response.headers, Buffer.from(await response.arrayBuffer()));
 }
 
