@@ -5,6 +5,7 @@ import { createServer as createHttpServer, type Server } from "node:http";
 import { createServer as createHttpsServer } from "node:https";
 import { type AddressInfo, createServer as createTcpServer } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { isFull } from "../full.ts";
 import {
   build,
   type Exit,
@@ -29,20 +30,28 @@ beforeAll(async () => {
 
 afterAll(() => demo?.[Symbol.asyncDispose]());
 
+/** `inspect` and `conform` open connections of their own; the others connect as `call` does. */
+const connecting = ["call", "inspect", "conform", ...(isFull ? ["stream", "bench"] : [])];
+
+/** Verbs that find the path as `call` does. */
+const otherVerbs: [string[], string, number][] = [
+  [["call", "http:///metrics", "add", "2", "3"], "405", 1],
+  [["stream", "http:///wrong", "math/count", "to=3"], "404", 1],
+  [["notify", "http:///wrong", "notify_log"], "404", 1],
+  [["bench", "http:///wrong", "add", "2", "3", "-n", "10"], "404", 1],
+  [["discover", "http:///wrong"], "404", 1],
+  [["generate", "http:///wrong"], "404", 1],
+  [["repl", "http:///wrong"], "404", 1],
+];
+
 describe("a path that does not take calls", () => {
   test.each<[string[], string, number]>([
     [["call", "http:///", "add", "2", "3"], "405", 1],
     [["call", "http:///wrong", "add", "2", "3"], "404", 1],
-    [["call", "http:///metrics", "add", "2", "3"], "405", 1],
-    [["stream", "http:///wrong", "math/count", "to=3"], "404", 1],
-    [["notify", "http:///wrong", "notify_log"], "404", 1],
-    [["bench", "http:///wrong", "add", "2", "3", "-n", "10"], "404", 1],
-    [["discover", "http:///wrong"], "404", 1],
-    [["generate", "http:///wrong"], "404", 1],
     [["audit", "http:///wrong"], "404", 1],
     [["audit", "ws:///wrong"], "404", 3],
-    [["repl", "http:///wrong"], "404", 1],
     [["call", "ws:///wrong", "add", "2", "3"], "404", 3],
+    ...(isFull ? otherVerbs : []),
   ])("callwire %j", async ([verb = "", address = "", ...rest], status, exitCode) => {
     const [scheme = ""] = address.split(":");
     const origin = scheme === "ws" ? ws : demo.origin;
@@ -96,7 +105,7 @@ describe("a path that does not take calls", () => {
 });
 
 describe("TLS to a port without it", () => {
-  test.each(["call", "stream", "bench", "inspect", "conform"])("callwire %s", async (verb) => {
+  test.each(connecting)("callwire %s", async (verb) => {
     const url = `${demo.origin.replace("http", "https")}/rpc`;
     const method = verb === "inspect" || verb === "conform" ? [] : ["add"];
     const { code, stderr } = await finish([verb, url, ...method]);
@@ -137,27 +146,24 @@ describe("TLS to a port without it", () => {
   });
 });
 
-test.each(["call", "stream", "inspect", "conform"])(
-  "no TLS to a port with it: callwire %s",
-  async (verb) => {
-    const pem = (name: string): string =>
-      readFileSync(new URL(`../fixtures/tls/test-only-${name}.pem`, import.meta.url), "utf8");
-    const secured = createHttpsServer({ key: pem("key"), cert: pem("cert") });
-    await using other = await listening(secured as unknown as Server);
-    const method = verb === "inspect" || verb === "conform" ? [] : ["add"];
-    for (const [plain, secure] of [
-      ["http", "https"],
-      ["ws", "wss"],
-      ["tcp", "tls"],
-    ] as const) {
-      const url = other.url.replace("http", plain);
-      const { code, stderr } = await finish([verb, url, ...method]);
-      const right = other.url.replace("http", secure);
-      expect(stderr).toBe(`callwire: ${url}: the port uses TLS; try ${right}\n`);
-      expect(code).toBe(3);
-    }
-  },
-);
+test.each(connecting)("no TLS to a port with it: callwire %s", async (verb) => {
+  const pem = (name: string): string =>
+    readFileSync(new URL(`../fixtures/tls/test-only-${name}.pem`, import.meta.url), "utf8");
+  const secured = createHttpsServer({ key: pem("key"), cert: pem("cert") });
+  await using other = await listening(secured as unknown as Server);
+  const method = verb === "inspect" || verb === "conform" ? [] : ["add"];
+  for (const [plain, secure] of [
+    ["http", "https"],
+    ["ws", "wss"],
+    ["tcp", "tls"],
+  ] as const) {
+    const url = other.url.replace("http", plain);
+    const { code, stderr } = await finish([verb, url, ...method]);
+    const right = other.url.replace("http", secure);
+    expect(stderr).toBe(`callwire: ${url}: the port uses TLS; try ${right}\n`);
+    expect(code).toBe(3);
+  }
+});
 
 describe("a method that is nearly right", () => {
   test.each([

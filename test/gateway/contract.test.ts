@@ -41,13 +41,14 @@ function describeBackend(name: string, start: StartBackend, traits: Traits = {})
 const oneWay: Traits = { duplex: false, streams: "buffers", inFlight: 200, uploads: "none" };
 
 describeBackend("TCP", tcpBackend);
-describeBackend("a unix socket", unixBackend);
 describeBackend("WebSocket", webSocketBackend);
-describeBackend("a message port", portBackend);
 describeBackend("HTTP", httpBackend, { ...oneWay, uploads: "buffers" });
 describeBackend("server-sent events", sseBackend, oneWay);
-// Starts a process for each test.
 if (isFull) {
+  // To a gateway, these are connections like TCP.
+  describeBackend("a unix socket", unixBackend);
+  describeBackend("a message port", portBackend);
+  // Starts a process for each test.
   const server = bundle(
     new URL("../transports/stdio/fixtures/contract-server.ts", import.meta.url),
   );

@@ -27,11 +27,12 @@ function describeFront(name: string, front: Front, more = extent): void {
 describeFront("HTTP", httpFront(), {});
 describeFront("server-sent events", sseFront);
 describeFront("WebSocket", wsFront);
-describeFront("a unix socket", unixFront);
-describeFront("a message port", portFront);
 
-// Starts a process for each test.
 if (isFull) {
+  // To a gateway, these are connections like WebSocket.
+  describeFront("a unix socket", unixFront);
+  describeFront("a message port", portFront);
+  // Starts a process for each test.
   const stdioGateway = stdioWire(bundle(new URL("./fixtures/stdio-gateway.ts", import.meta.url)));
   describeTransport("a gateway from stdio to TCP", { ...stdioGateway, ...traits }, extent);
 }
