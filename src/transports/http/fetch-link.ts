@@ -61,13 +61,11 @@ export function httpLink(url: string | URL, options: HttpLinkOptions = {}): Link
     const parts =
       attachments &&
       (await (
-        await import("../../http/multipart-request.ts")
+        await multipart()
       ).uploadOf(text, request as Request, attachments, payload, options.fetch));
     const target = absoluteAddress(address, baseUrl, options.fetch);
-    const packed =
-      options.compress && text.length >= 1024 && !parts
-        ? await (await import("../../http/compressed-request.ts")).gzipped(text)
-        : undefined;
+    const isPacked = options.compress && text.length >= 1024 && !parts;
+    const packed = isPacked ? await gzipped(text) : undefined;
     const sent = packed ?? text;
     const coding = parts?.headers ?? (packed && { "content-encoding": "gzip" });
     const own = await headers.signed(signer, target, sent, payload, coding);
@@ -89,7 +87,7 @@ export function httpLink(url: string | URL, options: HttpLinkOptions = {}): Link
       const response = await (parts?.send ?? send)(target, uploading);
       const type = response.headers.get("content-type");
       if (type?.startsWith("multipart/")) {
-        const { replyWithParts } = await import("../../http/multipart-request.ts");
+        const { replyWithParts } = await multipart();
         return await replyWithParts(response.body, type, maxReplyBytes, payload);
       }
       const chunks = chunksOf(response.body);
@@ -123,4 +121,16 @@ export function httpLink(url: string | URL, options: HttpLinkOptions = {}): Link
     // A signature covers a text.
     carriesBytes: !signer,
   });
+}
+
+/** Only calls with files need it. */
+function multipart(): Promise<typeof import("../../http/multipart-request.ts")> {
+  return import("../../http/multipart-request.ts");
+}
+
+/** Compresses the body of a request; undefined where the runtime cannot. */
+async function gzipped(text: string): Promise<Uint8Array<ArrayBuffer> | undefined> {
+  if (typeof CompressionStream === "undefined") return undefined;
+  const compressed = new Blob([text]).stream().pipeThrough(new CompressionStream("gzip"));
+  return new Uint8Array(await new Response(compressed).arrayBuffer());
 }
