@@ -61,8 +61,8 @@ export function httpLink(url: string | URL, options: HttpLinkOptions = {}): Link
     const parts =
       attachments &&
       (await (
-        await multipart()
-      ).uploadOf(text, request as Request, attachments, payload, options.fetch));
+        await bodies()
+      ).withFiles(text, request as Request, attachments, payload, options.fetch));
     const target = absoluteAddress(address, baseUrl, options.fetch);
     const isPacked = options.compress && text.length >= 1024 && !parts;
     const packed = isPacked ? await gzipped(text) : undefined;
@@ -80,14 +80,12 @@ export function httpLink(url: string | URL, options: HttpLinkOptions = {}): Link
       redirect: "manual",
     } as const;
     const upload = payload.outgoing[0]?.upload;
-    const uploading = upload
-      ? (await import("../../http/upload-request.ts")).withUpload(init, text, payload, options)
-      : init;
+    const uploading = upload ? (await bodies()).withUpload(init, text, payload, options) : init;
     try {
       const response = await (parts?.send ?? send)(target, uploading);
       const type = response.headers.get("content-type");
       if (type?.startsWith("multipart/")) {
-        const { replyWithParts } = await multipart();
+        const { replyWithParts } = await bodies();
         return await replyWithParts(response.body, type, maxReplyBytes, payload);
       }
       const chunks = chunksOf(response.body);
@@ -123,9 +121,9 @@ export function httpLink(url: string | URL, options: HttpLinkOptions = {}): Link
   });
 }
 
-/** Only calls with files need it. */
-function multipart(): Promise<typeof import("../../http/multipart-request.ts")> {
-  return import("../../http/multipart-request.ts");
+/** Only calls with files or uploads need it. */
+function bodies(): Promise<typeof import("../../http/streamed-bodies.ts")> {
+  return import("../../http/streamed-bodies.ts");
 }
 
 /** Compresses the body of a request; undefined where the runtime cannot. */
