@@ -137,3 +137,10 @@ export function withUpload(
   };
   return streamed;
 }
+
+/** Compresses the body of a request; undefined where the runtime cannot. */
+export async function gzipped(text: string): Promise<Uint8Array<ArrayBuffer> | undefined> {
+  if (typeof CompressionStream === "undefined") return undefined;
+  const compressed = new Blob([text]).stream().pipeThrough(new CompressionStream("gzip"));
+  return new Uint8Array(await new Response(compressed).arrayBuffer());
+}

@@ -65,7 +65,7 @@ export function httpLink(url: string | URL, options: HttpLinkOptions = {}): Link
       ).withFiles(text, request as Request, attachments, payload, options.fetch));
     const target = absoluteAddress(address, baseUrl, options.fetch);
     const isPacked = options.compress && text.length >= 1024 && !parts;
-    const packed = isPacked ? await gzipped(text) : undefined;
+    const packed = isPacked ? await (await bodies()).gzipped(text) : undefined;
     const sent = packed ?? text;
     const coding = parts?.headers ?? (packed && { "content-encoding": "gzip" });
     const own = await headers.signed(signer, target, sent, payload, coding);
@@ -121,14 +121,7 @@ export function httpLink(url: string | URL, options: HttpLinkOptions = {}): Link
   });
 }
 
-/** Only calls with files or uploads need it. */
+/** Few calls need it. */
 function bodies(): Promise<typeof import("../../http/streamed-bodies.ts")> {
   return import("../../http/streamed-bodies.ts");
-}
-
-/** Compresses the body of a request; undefined where the runtime cannot. */
-async function gzipped(text: string): Promise<Uint8Array<ArrayBuffer> | undefined> {
-  if (typeof CompressionStream === "undefined") return undefined;
-  const compressed = new Blob([text]).stream().pipeThrough(new CompressionStream("gzip"));
-  return new Uint8Array(await new Response(compressed).arrayBuffer());
 }
