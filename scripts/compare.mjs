@@ -7,8 +7,7 @@ import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import { gzipSync } from "node:zlib";
-import { build } from "vite";
+import { pageSizes } from "./page-sizes.mjs";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const folder = join(root, "bench/comparison");
@@ -75,48 +74,15 @@ function linesOf(source) {
 }
 
 /**
- * What a page loads of a client, as Vite bundles it: first before it makes a call, then with the code that it loads to
- * connect. Files are compressed one by one, as servers do.
+ * How much a page loads of a client before it makes a call, and after connecting if that loads more.
  * @param {string} name
  * @param {string} file
- * @returns {Promise<string>}
  */
 async function bundleSizes(name, file) {
-  const built = await build({
-    configFile: false,
-    root: folder,
-    logLevel: "silent",
-    define: { "process.argv": "[]" },
-    build: {
-      write: false,
-      // Code of Vite that pages with other dynamic imports have already.
-      modulePreload: false,
-      target: "es2022",
-      rollupOptions: {
-        input: join(folder, name, file),
-        output: { format: "es" },
-      },
-    },
-  });
-  if (!("output" in built)) throw new Error("Vite made more than one bundle");
-  const chunks = built.output.flatMap((output) => (output.type === "chunk" ? [output] : []));
-  const loaded = new Set();
-  const load = (/** @type {string} */ path) => {
-    if (loaded.has(path)) return;
-    loaded.add(path);
-    for (const own of chunks.find(({ fileName }) => fileName === path)?.imports ?? []) load(own);
-  };
-  const bytes = () =>
-    chunks
-      .filter(({ fileName }) => loaded.has(fileName))
-      .reduce((sum, { code }) => sum + gzipSync(code, { level: 9 }).length, 0);
-  for (const { isEntry, fileName } of chunks) if (isEntry) load(fileName);
-  const before = kilobytes(bytes());
-  for (const { moduleIds, fileName } of chunks) {
-    if (moduleIds.some((id) => id.endsWith("/native-connection.js"))) load(fileName);
-  }
-  const connected = kilobytes(bytes());
-  return before === connected ? before : `${before}, ${connected} after connecting`;
+  const { before, connected } = await pageSizes(folder, join(folder, name, file));
+  const sizes = [kilobytes(before)];
+  if (connected > before) sizes.push(`${kilobytes(connected)} after connecting`);
+  return sizes.join(", ");
 }
 
 /** @param {number} bytes */

@@ -34,9 +34,7 @@ export type { CredentialSource, Credentials } from "./protocol/credentials.ts";
 export { defaultDrainMs } from "./protocol/defaults.ts";
 export { type DirectCaller, directLink } from "./protocol/direct-link.ts";
 export {
-  cutShort,
   ErrorCode,
-  invalidParams,
   isRpcError,
   RemoteError,
   RpcError,
@@ -73,6 +71,7 @@ export type { Version } from "./protocol/parse.ts";
 export { printable, printableLines } from "./protocol/printable.ts";
 export type { Service } from "./protocol/service.ts";
 export type { EndedSession } from "./protocol/session-reports.ts";
+export { cutShort, invalidParams } from "./protocol/standard-errors.ts";
 export type { Schema } from "./protocol/standard-schema.ts";
 export type { Tap } from "./protocol/tap.ts";
 export type { AnyValueType, ValueType } from "./protocol/value-types.ts";

@@ -59,6 +59,7 @@ const nodeNames = /(?<![.#\w$])(Buffer|process|require|__dirname|__filename)\b/;
 /** Where the time of day is read, and what for. How long something takes is measured by `elapsed` of a `Clock`, or `performance.now`. */
 const calendarTime: Readonly<Record<string, string>> = {
   "src/protocol/clock.ts": "is the clock",
+  "src/protocol/deadline.ts": "converts deadlines, which are shown and sent",
   "src/client/outgoing-call.ts": "shows when a call is ended",
   "src/protocol/log-line.ts": "dates a line of the log and of the audit log",
   "src/http/fast-path/replies.ts": "dates a response",
@@ -273,7 +274,7 @@ test("a page loads nothing of a connection before it connects", () => {
     { atOnce: true },
   );
   // What the client needs to wait for the rest, and how callers see the state of a link.
-  const waiting = ["deferred-link", "cancelled-wait", "link-states"];
+  const waiting = ["deferred-link", "link-states"];
   expect([...reached].filter((file) => folderOf(file) === "connection").sort()).toEqual(
     waiting.map((name) => `src/connection/${name}.ts`).sort(),
   );

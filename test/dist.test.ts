@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { pageSizes } from "../scripts/page-sizes.mjs";
 import { entries, manifest, root } from "./entries.ts";
 
 // What users install: the package is built if dist/ is stale, packed, and installed elsewhere.
@@ -236,6 +237,22 @@ test("no script of the package runs, or is reported as missing, when it is insta
   const { scripts } = JSON.parse(await readFile(join(installed, "package.json"), "utf8"));
   const run = ["preinstall", "install", "postinstall", "prepublish", "preprepare", "prepare"];
   expect(Object.keys(scripts).filter((name) => run.includes(name))).toEqual([]);
+});
+
+test("a page with a client for HTTP and WebSocket starts with at most 11 kB of it", async () => {
+  const entry = join(folder, "page.js");
+  await writeFile(
+    entry,
+    `import { createClient } from "callwire";
+import { httpLink } from "callwire/http";
+import { webSocketLink } from "callwire/ws";
+const clients = [httpLink("/rpc"), webSocketLink("/rpc/ws")].map((link) => createClient(link));
+for (const { api } of clients) console.log(await api.math.add({ a: 2, b: 3 }));
+`,
+  );
+  const { before, connected } = await pageSizes(folder, entry);
+  expect(before).toBeLessThanOrEqual(11_000);
+  expect(connected).toBeGreaterThan(before);
 });
 
 test("a bundler gets the names for Node from the subpaths for Node", async () => {

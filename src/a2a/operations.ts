@@ -1,6 +1,6 @@
-import { LateError, withTimeout } from "../protocol/clock.ts";
 import type { Context } from "../protocol/context.ts";
 import { andThen, isThenable, type MaybePromise } from "../protocol/message.ts";
+import { LateError, withTimeout } from "../protocol/waiting.ts";
 import { type AgentTasks, ownerOf } from "./agent-tasks.ts";
 import type { AgentCard } from "./card.ts";
 import { a2aError, invalidField } from "./errors.ts";

@@ -1,4 +1,5 @@
-import { RpcError, serverBusy } from "../protocol/errors.ts";
+import { RpcError } from "../protocol/errors.ts";
+import { serverBusy } from "../protocol/standard-errors.ts";
 import type { WorkTable } from "../work/work-table.ts";
 import type { StreamResponse } from "./model.ts";
 import { changesBetween } from "./task-change.ts";

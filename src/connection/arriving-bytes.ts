@@ -1,8 +1,9 @@
 import { PendingBytes } from "../framing/pending-bytes.ts";
 import type { Attachments } from "../protocol/attachments.ts";
-import { asError, invalidParams, serverBusy, WireError } from "../protocol/errors.ts";
+import { WireError } from "../protocol/errors.ts";
 import type { Id } from "../protocol/message.ts";
 import { badReply } from "../protocol/pair.ts";
+import { asError, invalidParams, serverBusy } from "../protocol/standard-errors.ts";
 import type { ByteFrame } from "./byte-frames.ts";
 
 /** Bytes of a stream that may be on their way or unread. */

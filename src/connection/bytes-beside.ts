@@ -5,11 +5,13 @@ import {
   attachedIn,
 } from "../protocol/attachments.ts";
 import { membersOf } from "../protocol/envelope.ts";
-import { methodNotFound, WireError } from "../protocol/errors.ts";
+import { WireError } from "../protocol/errors.ts";
 import type { Link, Outgoing } from "../protocol/link.ts";
 import { changeHeld } from "../protocol/memory-bounds.ts";
 import type { Id, Reply, Request } from "../protocol/message.ts";
-import { errorText, idText, resultText } from "../protocol/serialize.ts";
+import { errorText, resultText } from "../protocol/reply-text.ts";
+import { idText } from "../protocol/serialize.ts";
+import { methodNotFound } from "../protocol/standard-errors.ts";
 import {
   ArrivingBytes,
   type ArrivingStream,

@@ -1,4 +1,4 @@
-import { connectionLost, type RpcError, WireError } from "../protocol/errors.ts";
+import { type RpcError, WireError } from "../protocol/errors.ts";
 import type { Limits } from "../protocol/limits.ts";
 import type { Log } from "../protocol/log.ts";
 import type { Buffering } from "../protocol/memory-bounds.ts";
@@ -7,6 +7,7 @@ import type { Origin } from "../protocol/origin.ts";
 import { abandonCalls } from "../protocol/origin-calls.ts";
 import { requestText } from "../protocol/serialize.ts";
 import type { ServerRunning } from "../protocol/server-running.ts";
+import { connectionLost } from "../protocol/standard-errors.ts";
 import type { Tap } from "../protocol/tap.ts";
 import type { Watches } from "../protocol/watch.ts";
 import { Backpressure } from "./backpressure.ts";

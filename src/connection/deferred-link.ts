@@ -1,8 +1,8 @@
 import { WireError } from "../protocol/errors.ts";
+import { GatheredCalls } from "../protocol/gathered-calls.ts";
 import { carriesAny, type Link, type Outgoing } from "../protocol/link.ts";
 import { plainLog } from "../protocol/log.ts";
 import type { Reply, Request } from "../protocol/message.ts";
-import { unlessCancelled } from "./cancelled-wait.ts";
 import { ChangingStates } from "./link-states.ts";
 
 /** A link whose code is loaded with its first call, so that pages start without it. */
@@ -20,10 +20,11 @@ export class DeferredLink implements Link {
   }
 
   send(request: Request, outgoing: Outgoing): Promise<Reply | undefined> {
-    return (
-      this.#link?.send(request, outgoing) ??
-      unlessCancelled(this.#loaded(), outgoing).then((link) => link.send(request, outgoing))
-    );
+    if (this.#link !== undefined) return this.#link.send(request, outgoing);
+    const call = new GatheredCalls();
+    const reply = call.add(request, outgoing);
+    this.#sendLater(call, true);
+    return reply;
   }
 
   sendBatch(
@@ -31,23 +32,24 @@ export class DeferredLink implements Link {
     outgoing: readonly Outgoing[],
   ): readonly Promise<Reply | undefined>[] {
     if (this.#link !== undefined) return this.#link.sendBatch(requests, outgoing);
-    const left = new Set<Outgoing>();
-    const sent = this.#loaded().then((link) => {
-      const kept = outgoing.filter((call) => !left.has(call));
-      const wanted = requests.filter((_, i) => !left.has(outgoing[i] as Outgoing));
-      const replies = wanted.length === 0 ? [] : link.sendBatch(wanted, kept);
-      return new Map(kept.map((call, i) => [call, replies[i]]));
-    });
-    return outgoing.map(async (own) => {
-      const replies = await unlessCancelled(sent, own, () => left.add(own));
-      return replies.get(own);
-    });
+    const calls = new GatheredCalls();
+    const replies = requests.map((request, i) => calls.add(request, outgoing[i] as Outgoing));
+    this.#sendLater(calls, false);
+    return replies;
   }
 
   async close(): Promise<void> {
     this.states.set("closed");
     const link = this.#link ?? (await this.#loading?.catch(() => undefined));
     await link?.close();
+  }
+
+  /** Sends calls once the link is loaded, unless their callers cancel. */
+  #sendLater(calls: GatheredCalls, alone: boolean): void {
+    this.#loaded().then(
+      (link) => calls.send(link, alone),
+      (error: unknown) => calls.fail(error),
+    );
   }
 
   async #loaded(): Promise<Link> {

@@ -1,21 +1,18 @@
-import { type Clock, settledOrTimeout } from "../protocol/clock.ts";
+import type { Clock } from "../protocol/clock.ts";
 import { duplicateMember } from "../protocol/duplicate-members.ts";
 import { type Envelope, isEnvelope } from "../protocol/envelope.ts";
-import {
-  ErrorCode,
-  internalError,
-  RemoteError,
-  serverBusy,
-  WireError,
-} from "../protocol/errors.ts";
+import { ErrorCode, RemoteError, WireError } from "../protocol/errors.ts";
 import { isRefusal } from "../protocol/handle.ts";
-import { keptEntries } from "../protocol/json-text.ts";
+import { keptEntries } from "../protocol/json-scan.ts";
 import type { AnswerReceiver } from "../protocol/later-answer.ts";
 import type { ErrorObject, Id, Reply } from "../protocol/message.ts";
 import { replyOf } from "../protocol/pair.ts";
 import { parsePayload, unparsable } from "../protocol/payload.ts";
-import { errorText, idText } from "../protocol/serialize.ts";
+import { errorText } from "../protocol/reply-text.ts";
+import { idText } from "../protocol/serialize.ts";
+import { internalError, serverBusy } from "../protocol/standard-errors.ts";
 import { failUploads, itemUnreadable } from "../protocol/upload.ts";
+import { settledOrTimeout } from "../protocol/waiting.ts";
 import { receiveNotice } from "./call-notices.ts";
 import type { ChannelFault, ChannelListener } from "./channel.ts";
 import { Admission, type Decision } from "./connection-admission.ts";

@@ -1,6 +1,6 @@
 import { Answerer } from "../protocol/answer.ts";
-import { methodNotFound } from "../protocol/errors.ts";
 import { failure } from "../protocol/message.ts";
+import { methodNotFound } from "../protocol/standard-errors.ts";
 import type { NoMethodsSettings } from "./no-methods.ts";
 
 /** Checks the peer's messages as a service does, and knows no method. */

@@ -1,9 +1,11 @@
-import { type Clock, pause, settledOrTimeout, systemClock } from "../protocol/clock.ts";
+import { type Clock, systemClock } from "../protocol/clock.ts";
 import { WireError } from "../protocol/errors.ts";
+import { GatheredCalls } from "../protocol/gathered-calls.ts";
 import { carriesAny, type Link, type Outgoing } from "../protocol/link.ts";
 import { plainLog } from "../protocol/log.ts";
 import type { Reply, Request } from "../protocol/message.ts";
 import { maySendAgain, outcomeOf, replyAfter, reportedAs } from "../protocol/retry-rule.ts";
+import { pause, settledOrTimeout } from "../protocol/waiting.ts";
 import { unlessCancelled } from "./cancelled-wait.ts";
 import type { Connection } from "./connection.ts";
 import { ChangingStates } from "./link-states.ts";
@@ -141,22 +143,19 @@ class ReconnectingLink implements Link {
     requests: readonly Request[],
     outgoing: readonly Outgoing[],
   ): readonly Promise<Reply | undefined>[] {
-    const given = new Set<Outgoing>();
+    const calls = new GatheredCalls();
+    const replies = requests.map((request, i) => calls.add(request, outgoing[i] as Outgoing));
     let used: Connection | undefined;
-    const sent = this.#whileOpen((connection) => {
+    const send = (connection: Connection): void => {
       used = connection;
-      const kept = outgoing.filter((call) => !given.has(call));
-      for (const call of kept) call.cancel = undefined;
-      const left = requests.filter((_, i) => !given.has(outgoing[i] as Outgoing));
-      const replies = left.length === 0 ? [] : connection.sendBatch(left, kept);
-      return new Map(kept.map((call, i) => [call, replies[i]]));
-    });
+      calls.send(connection);
+    };
+    this.#whileOpen(send).catch((error: unknown) => calls.fail(error));
     return requests.map(async (request, i) => {
       const own = outgoing[i] as Outgoing;
       let lost: WireError | undefined;
       try {
-        await unlessCancelled(sent, own, () => given.add(own));
-        const reply = await (await sent).get(own);
+        const reply = await replies[i];
         if (this.#replaced(used, reply?.error)) return this.#send(request, own, undefined);
         this.#answered(used, reply);
         lost = this.#refusalIn(reply, own, 0);

@@ -1,10 +1,11 @@
-import { systemClock, withTimeout } from "../protocol/clock.ts";
+import { systemClock } from "../protocol/clock.ts";
 import { isEnvelope } from "../protocol/envelope.ts";
-import { internalError, serverBusy } from "../protocol/errors.ts";
 import type { Log } from "../protocol/log.ts";
 import { isThenable } from "../protocol/message.ts";
 import type { Origin } from "../protocol/origin.ts";
 import type { Seal, Unsealed } from "../protocol/seal.ts";
+import { internalError, serverBusy } from "../protocol/standard-errors.ts";
+import { withTimeout } from "../protocol/waiting.ts";
 import type { Channel, ChannelFault, ChannelListener, CloseReason } from "./channel.ts";
 
 /**

@@ -1,10 +1,11 @@
 import type { Envelope } from "../protocol/envelope.ts";
-import { ErrorCode, shuttingDown, WireError } from "../protocol/errors.ts";
+import { ErrorCode, WireError } from "../protocol/errors.ts";
 import { callFailureIn } from "../protocol/failure-data.ts";
 import type { Outgoing } from "../protocol/link.ts";
 import type { ErrorObject } from "../protocol/message.ts";
+import { errorText } from "../protocol/reply-text.ts";
 import { isStopping, maySendAgain, outcomeOf } from "../protocol/retry-rule.ts";
-import { errorText } from "../protocol/serialize.ts";
+import { shuttingDown } from "../protocol/standard-errors.ts";
 
 /**
  * The last message of a peer that has answered every call it started: calls without a reply did not run. Without it a

@@ -1,14 +1,8 @@
-import {
-  ErrorCode,
-  RpcError,
-  type RpcErrorOptions,
-  requestTimeout,
-  serverBusy,
-  WireError,
-} from "../protocol/errors.ts";
+import { ErrorCode, RpcError, type RpcErrorOptions, WireError } from "../protocol/errors.ts";
 import { type CallFailure, callFailureIn } from "../protocol/failure-data.ts";
 import { type ErrorObject, failure, type Reply } from "../protocol/message.ts";
 import { outcomeOf } from "../protocol/retry-rule.ts";
+import { requestTimeout, serverBusy } from "../protocol/standard-errors.ts";
 
 type Failure = ErrorObject & RpcErrorOptions;
 

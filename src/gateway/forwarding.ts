@@ -2,7 +2,7 @@ import type { OpenrpcMethod } from "../openrpc/specification.ts";
 import type { Clock } from "../protocol/clock.ts";
 import type { Context } from "../protocol/context.ts";
 import { isEnvelope } from "../protocol/envelope.ts";
-import { methodNotFound, WireError } from "../protocol/errors.ts";
+import { WireError } from "../protocol/errors.ts";
 import { callFailureIn } from "../protocol/failure-data.ts";
 import type { Log } from "../protocol/log.ts";
 import {
@@ -19,6 +19,7 @@ import {
   replyAfter,
   worseOf,
 } from "../protocol/retry-rule.ts";
+import { methodNotFound } from "../protocol/standard-errors.ts";
 import { BrokenStream, inOrderOnly, noTarget, upstreamFailure } from "./failures.ts";
 import { forwardedHeaders } from "./forwarded-headers.ts";
 import { type RelaySettings, timeLeft } from "./relay.ts";

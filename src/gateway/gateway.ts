@@ -1,6 +1,6 @@
 import type { OpenrpcDocument, OpenrpcInfo } from "../openrpc/specification.ts";
 import type { Context } from "../protocol/context.ts";
-import { methodNotFound, serverBusy, WireError } from "../protocol/errors.ts";
+import { WireError } from "../protocol/errors.ts";
 import { compose, type Middleware, visibility } from "../protocol/handle.ts";
 import { Host, type HostOptions } from "../protocol/host.ts";
 import { defaultLimits, limitOf } from "../protocol/limits.ts";
@@ -11,6 +11,7 @@ import {
   type Request,
   success,
 } from "../protocol/message.ts";
+import { methodNotFound, serverBusy } from "../protocol/standard-errors.ts";
 import type { TargetState } from "../protocol/target-state.ts";
 import { mergedDocument, type Offered } from "./discovery.ts";
 import { forwardCall } from "./forwarding.ts";

@@ -1,7 +1,7 @@
 import { hasEnded, whenEnded } from "../protocol/call-end.ts";
 import { type Clock, timeUntil } from "../protocol/clock.ts";
 import type { Context } from "../protocol/context.ts";
-import { internalError, RpcError, WireError } from "../protocol/errors.ts";
+import { RpcError, WireError } from "../protocol/errors.ts";
 import { callFailureIn } from "../protocol/failure-data.ts";
 import { caught } from "../protocol/handler-reply.ts";
 import { ItemQueue, itemWindow } from "../protocol/item-queue.ts";
@@ -17,6 +17,7 @@ import {
 } from "../protocol/message.ts";
 import type { Version } from "../protocol/parse.ts";
 import { outcomeOf } from "../protocol/retry-rule.ts";
+import { internalError } from "../protocol/standard-errors.ts";
 import { traceContextOf } from "../protocol/trace-context.ts";
 import { openUpload } from "../protocol/upload.ts";
 import { UploadSender } from "../protocol/upload-sender.ts";

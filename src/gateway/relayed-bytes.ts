@@ -7,10 +7,10 @@ import {
   withBytesInside,
 } from "../protocol/attachments.ts";
 import type { Context } from "../protocol/context.ts";
-import { invalidParams } from "../protocol/errors.ts";
 import { carries, type Link } from "../protocol/link.ts";
 import type { Request } from "../protocol/message.ts";
 import { fileFault } from "../protocol/received-bytes.ts";
+import { invalidParams } from "../protocol/standard-errors.ts";
 import { Settled, tooLong } from "./failures.ts";
 
 /** The request with its bytes beside it or, if the link cannot carry them, as base64 inside. */

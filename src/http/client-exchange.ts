@@ -15,11 +15,6 @@ export type HeaderRecord = Readonly<Record<string, string>>;
 /** Headers for every request, or a function that returns them for each, such as one that renews a token. */
 export type HeaderSource = HeaderRecord | (() => HeaderRecord | Promise<HeaderRecord>);
 
-/** Headers of a request with files beside its message. No form of a page can send the second, so that servers trust it. */
-export function uploadHeaders(contentType: string, count: number): HeaderRecord {
-  return { "content-type": contentType, "rpc-attachments": `${count}` };
-}
-
 /** Writes a request without the members that are sent as headers; in a batch they stay, since headers are not for one entry. */
 export function writeRequest(request: Request, alone: boolean): string {
   const { jsonrpc, method, params, id, timeoutMs, traceparent, types, upload } = request;

@@ -4,7 +4,8 @@ import type { Link } from "../protocol/link.ts";
 import type { Buffering, WireBuffers } from "../protocol/memory-bounds.ts";
 import type { Id, Params, TypedPaths } from "../protocol/message.ts";
 import { type Origin, type Peer, unreachablePeer } from "../protocol/origin.ts";
-import { idText, requestText, resultText, typedText, valueText } from "../protocol/serialize.ts";
+import { resultText, typedText, valueText } from "../protocol/reply-text.ts";
+import { idText, requestText } from "../protocol/serialize.ts";
 import { eventText, keepAliveText } from "./event-stream.ts";
 import type { Recording } from "./replay.ts";
 

@@ -1,11 +1,11 @@
 import type { Answer } from "../protocol/answer.ts";
 import type { AttachedReply } from "../protocol/attachments.ts";
-import { connectionLost, cutShort } from "../protocol/errors.ts";
 import { type AnswerReceiver, later } from "../protocol/later-answer.ts";
 import type { Linked } from "../protocol/linked-list.ts";
 import { Origin, type Peer, unreachablePeer } from "../protocol/origin.ts";
 import { abandonCalls, callsOf, endCalls, endSubscriptions } from "../protocol/origin-calls.ts";
 import type { Service } from "../protocol/service.ts";
+import { connectionLost, cutShort } from "../protocol/standard-errors.ts";
 import { type ArrivingParts, openParts } from "./arriving-parts.ts";
 import type { HeaderRecord } from "./client-exchange.ts";
 import {

@@ -1,6 +1,7 @@
 import { type Attached, type Attachments, attachedIn } from "../protocol/attachments.ts";
 import type { Request } from "../protocol/message.ts";
 import { SentBytes } from "../protocol/sent-bytes.ts";
+import type { HeaderRecord } from "./client-exchange.ts";
 
 /** A message and the bytes beside it, as the body of a request or a reply. */
 export interface MultipartBody {
@@ -21,6 +22,11 @@ const chunksPerTurn = 64;
 /** What a request carries beside its message. */
 export function attachedTo({ params, types }: Request): Attached[] {
   return attachedIn(params, types ?? {});
+}
+
+/** Headers of a request with files beside its message. No form of a page can send the second, so that servers trust it. */
+export function uploadHeaders(contentType: string, count: number): HeaderRecord {
+  return { "content-type": contentType, "rpc-attachments": `${count}` };
 }
 
 export function multipartBody(

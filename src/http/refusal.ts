@@ -1,14 +1,14 @@
+import type { RpcErrorOptions } from "../protocol/errors.ts";
+import type { ErrorObject } from "../protocol/message.ts";
+import type { Origin } from "../protocol/origin.ts";
+import { errorText } from "../protocol/reply-text.ts";
 import {
   internalError,
   invalidRequest,
-  type RpcErrorOptions,
   requestTimeout,
   serverBusy,
   shuttingDown,
-} from "../protocol/errors.ts";
-import type { ErrorObject } from "../protocol/message.ts";
-import type { Origin } from "../protocol/origin.ts";
-import { errorText } from "../protocol/serialize.ts";
+} from "../protocol/standard-errors.ts";
 
 /** The response to a request that reaches no method: a status, and a JSON-RPC error without an id as the body. */
 export interface Refusal {

@@ -10,7 +10,10 @@ import type { HeaderRecord } from "./client-exchange.ts";
 export const linesHeaders: HeaderRecord = { "content-type": "application/x-ndjson" };
 
 /** The upload of a payload, if it has one. */
-export function uploadOf({ outgoing }: Payload, signer?: HttpSigner): OutgoingUpload | undefined {
+export function uploadedItems(
+  { outgoing }: Payload,
+  signer?: HttpSigner,
+): OutgoingUpload | undefined {
   const upload = outgoing[0]?.upload;
   if (upload !== undefined && signer !== undefined) {
     throw new WireError("UNSUPPORTED", "an upload cannot be signed, because it is sent in parts");

@@ -1,5 +1,4 @@
 import type { Context } from "../protocol/context.ts";
-import { methodNotFound } from "../protocol/errors.ts";
 import type { Log } from "../protocol/log.ts";
 import {
   failure,
@@ -9,6 +8,7 @@ import {
   type Request,
   success,
 } from "../protocol/message.ts";
+import { methodNotFound } from "../protocol/standard-errors.ts";
 import type { LspClientHandlers } from "./handlers.ts";
 import type { WorkDoneProgress } from "./lsp-call.ts";
 import type { ClientNotifications, ClientRequests } from "./model/messages.ts";

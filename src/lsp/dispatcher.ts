@@ -1,5 +1,4 @@
 import type { CallContext, Context } from "../protocol/context.ts";
-import { methodNotFound } from "../protocol/errors.ts";
 import {
   failure,
   isThenable,
@@ -8,6 +7,7 @@ import {
   type Request,
   success,
 } from "../protocol/message.ts";
+import { methodNotFound } from "../protocol/standard-errors.ts";
 import { ConnectedClient } from "./connected-client.ts";
 import type { LspServerHandlers } from "./handlers.ts";
 import { applyInitialize, initializeParams, lifecycleError } from "./lifecycle.ts";

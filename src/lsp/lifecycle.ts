@@ -1,6 +1,7 @@
-import { ErrorCode, invalidParams } from "../protocol/errors.ts";
+import { ErrorCode } from "../protocol/errors.ts";
 import type { ErrorObject } from "../protocol/message.ts";
 import { isRecord } from "../protocol/record.ts";
+import { invalidParams } from "../protocol/standard-errors.ts";
 import type { ConnectedClient } from "./connected-client.ts";
 import { LspErrorCode } from "./errors.ts";
 import type { InitializeParams } from "./model/structures.ts";

@@ -1,8 +1,9 @@
 import type { Clock } from "../protocol/clock.ts";
-import { internalError, RemoteError, RpcError, requestCancelled } from "../protocol/errors.ts";
+import { RemoteError, RpcError } from "../protocol/errors.ts";
 import { limitOf } from "../protocol/limits.ts";
 import type { Log } from "../protocol/log.ts";
 import { andThen, isThenable, type MaybePromise } from "../protocol/message.ts";
+import { internalError, requestCancelled } from "../protocol/standard-errors.ts";
 import type { Amendment, LiveWork } from "../work/live-work.ts";
 import { MemoryWorkStore } from "../work/memory-store.ts";
 import type { WorkStore } from "../work/work-store.ts";

@@ -1,15 +1,6 @@
 import { BatchAnswer, batchFault, type EntryAnswerer } from "./batch-answer.ts";
 import type { CallSettings } from "./call-settings.ts";
 import { isEnvelope } from "./envelope.ts";
-import {
-  callTooLarge,
-  invalidRequest,
-  limitExceeded,
-  parseError,
-  requestCancelled,
-  serverBusy,
-  shuttingDown,
-} from "./errors.ts";
 import type { Disclose, Handle } from "./handle.ts";
 import { caught, LaterReply } from "./handler-reply.ts";
 import { IncomingCall } from "./incoming-call.ts";
@@ -39,6 +30,15 @@ import { parsePayload, unparsable } from "./payload.ts";
 import { ReplyWriter } from "./reply-writer.ts";
 import type { RunningCall, Writer } from "./running-call.ts";
 import { idText } from "./serialize.ts";
+import {
+  callTooLarge,
+  invalidRequest,
+  limitExceeded,
+  parseError,
+  requestCancelled,
+  serverBusy,
+  shuttingDown,
+} from "./standard-errors.ts";
 import { detachRequest } from "./string-copy.ts";
 import { WatchedMessage, type Watches } from "./watch.ts";
 

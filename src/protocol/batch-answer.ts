@@ -1,11 +1,11 @@
 import type { Answer, AnswerSettings } from "./answer.ts";
 import { isEnvelope } from "./envelope.ts";
-import { invalidRequest, limitExceeded } from "./errors.ts";
 import { type AnswerReceiver, LaterAnswer, later } from "./later-answer.ts";
 import type { ErrorObject, Id } from "./message.ts";
 import type { Origin } from "./origin.ts";
 import { BatchText } from "./parse.ts";
 import type { ReplyWriter } from "./reply-writer.ts";
+import { invalidRequest, limitExceeded } from "./standard-errors.ts";
 
 /** Answers the entries of a batch, one at a time. */
 export interface EntryAnswerer {

@@ -1,4 +1,3 @@
-import { requestCancelled } from "./errors.ts";
 import { exchangeLink, type Payload } from "./exchange.ts";
 import type { Link, UploadSink } from "./link.ts";
 import { heapBytes } from "./memory-bounds.ts";
@@ -7,6 +6,7 @@ import { Origin, type Peer, type Principal, type Transport, unreachablePeer } fr
 import { abandonCalls } from "./origin-calls.ts";
 import { requestText } from "./serialize.ts";
 import type { Service } from "./service.ts";
+import { requestCancelled } from "./standard-errors.ts";
 import { receiveUpload } from "./upload.ts";
 
 /** On whose behalf a program calls a service of its own process. */

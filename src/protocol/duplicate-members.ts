@@ -1,4 +1,4 @@
-import { skipSpace, valueEnd } from "./json-text.ts";
+import { skipSpace, valueEnd } from "./json-scan.ts";
 
 /** Replaces the version of a message in which a member occurs twice. */
 export const duplicateMember: unique symbol = Symbol("duplicateMember");

@@ -1,6 +1,7 @@
 import type { Context } from "./context.ts";
-import { internalError, RemoteError, RpcError, type Undisclosed } from "./errors.ts";
+import { RemoteError, RpcError, type Undisclosed } from "./errors.ts";
 import { type ErrorObject, failure, type Reply, success } from "./message.ts";
+import { internalError } from "./standard-errors.ts";
 
 /**
  * The only place that turns a thrown value into a reply. An RpcError of this server reaches the caller; the message

@@ -1,10 +1,10 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 
 import { type Answer, Answerer, type AnswerSettings } from "./answer.ts";
-import { type Clock, checkTimeout, settledOrTimeout, systemClock } from "./clock.ts";
+import { type Clock, checkTimeout, systemClock } from "./clock.ts";
 import { consoleLog } from "./console-log.ts";
 import { defaultDrainMs, defaultTimeoutMs } from "./defaults.ts";
-import { cutShort, internalError, methodNotFound, type Undisclosed } from "./errors.ts";
+import type { Undisclosed } from "./errors.ts";
 import {
   type Admit,
   compose,
@@ -25,8 +25,10 @@ import type { SealMaker } from "./seal.ts";
 import { ServerRunning } from "./server-running.ts";
 import type { Service } from "./service.ts";
 import { Shares } from "./shares.ts";
+import { cutShort, internalError, methodNotFound } from "./standard-errors.ts";
 import { ValueCodec } from "./value-codec.ts";
 import type { AnyValueType } from "./value-types.ts";
+import { settledOrTimeout } from "./waiting.ts";
 import { Watches } from "./watch.ts";
 
 const mebibyte = 1024 * 1024;

@@ -1,7 +1,7 @@
 import type { Attachments } from "./attachments.ts";
 import type { CallSettings } from "./call-settings.ts";
-import { deadlineOf } from "./clock.ts";
 import type { CallContext } from "./context.ts";
+import { deadlineOf } from "./deadline.ts";
 import { itemMembers } from "./item-members.ts";
 import type { AnswerReceiver } from "./later-answer.ts";
 import type { Limits } from "./limits.ts";

@@ -2,11 +2,12 @@ import { bytesInside } from "./attachments.ts";
 import { BriefMap } from "./brief-map.ts";
 import { hasEnded, whenEnded } from "./call-end.ts";
 import type { CallContext, Context } from "./context.ts";
-import { asError, ErrorCode, replyTooLarge, serverBusy } from "./errors.ts";
+import { ErrorCode } from "./errors.ts";
 import { itemMembers } from "./item-members.ts";
 import type { ItemMembers } from "./link.ts";
 import type { ErrorObject, Id } from "./message.ts";
 import type { Origin } from "./origin.ts";
+import { asError, replyTooLarge, serverBusy } from "./standard-errors.ts";
 import { copyId } from "./string-copy.ts";
 import type { Watches } from "./watch.ts";
 

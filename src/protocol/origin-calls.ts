@@ -1,9 +1,9 @@
-import { cutShort, requestCancelled } from "./errors.ts";
 import { type Linked, LinkedList } from "./linked-list.ts";
 import type { ErrorObject, Id } from "./message.ts";
 import type { Origin } from "./origin.ts";
 import type { Running } from "./running.ts";
 import type { RunningCall } from "./running-call.ts";
+import { cutShort, requestCancelled } from "./standard-errors.ts";
 
 /** An entry in the list of an origin's running calls. */
 export class CallEntry implements Linked<CallEntry> {

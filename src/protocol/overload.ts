@@ -1,8 +1,8 @@
 import { type Clock, systemClock } from "./clock.ts";
-import { outOfTime, serverBusy } from "./errors.ts";
 import { limitOf } from "./limits.ts";
 import type { ErrorObject, Request } from "./message.ts";
 import type { Origin } from "./origin.ts";
+import { outOfTime, serverBusy } from "./standard-errors.ts";
 
 export interface OverloadOptions {
   /**

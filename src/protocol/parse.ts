@@ -1,7 +1,7 @@
 import { duplicateMember } from "./duplicate-members.ts";
 import type { Envelope } from "./envelope.ts";
 import type { RpcErrorOptions } from "./errors.ts";
-import { skipSpace, valueEnd } from "./json-text.ts";
+import { skipSpace, valueEnd } from "./json-scan.ts";
 import { exceedsDepth, type Limits } from "./limits.ts";
 import type { ErrorObject } from "./message.ts";
 import type { Origin } from "./origin.ts";

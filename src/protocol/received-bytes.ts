@@ -8,8 +8,9 @@ import {
   readAll,
 } from "./attachments.ts";
 import { fromBase64 } from "./base64.ts";
-import { callTooLarge, ErrorCode, RpcError } from "./errors.ts";
+import { ErrorCode, RpcError } from "./errors.ts";
 import { streamOf } from "./sent-bytes.ts";
+import { callTooLarge } from "./standard-errors.ts";
 
 /** How many files and streams a call may have, and how long each may be. */
 export interface FileLimits {

@@ -1,7 +1,7 @@
 import { type Attachments, attachedIn, bytesInside, inlined } from "./attachments.ts";
 import type { CallContext } from "./context.ts";
 import type { Envelope } from "./envelope.ts";
-import { invalidRequest, type RpcErrorOptions, replyTooLarge } from "./errors.ts";
+import type { RpcErrorOptions } from "./errors.ts";
 import type { Disclose } from "./handle.ts";
 import { loggedFault } from "./handler-reply.ts";
 import type { Limits } from "./limits.ts";
@@ -12,12 +12,13 @@ import { type BatchText, isUnsafe, numberAsWritten, type Version } from "./parse
 import {
   type DataLost,
   errorText,
-  idText,
   resultText,
   returnedText,
   stringErrorText,
   typedText,
-} from "./serialize.ts";
+} from "./reply-text.ts";
+import { idText } from "./serialize.ts";
+import { invalidRequest, replyTooLarge } from "./standard-errors.ts";
 import { TypedJson } from "./value-codec.ts";
 import type { WatchedMessage } from "./watch.ts";
 

@@ -1,5 +1,4 @@
 import type { BatchAnswer } from "./batch-answer.ts";
-import { asError, requestCancelled, requestTimeout } from "./errors.ts";
 import type { IncomingCall } from "./incoming-call.ts";
 import type { AnswerReceiver } from "./later-answer.ts";
 import { type ErrorObject, failure, type Reply } from "./message.ts";
@@ -8,6 +7,7 @@ import type { CallEntry } from "./origin-calls.ts";
 import type { TimedCall } from "./running.ts";
 import { discardBytes } from "./sent-bytes.ts";
 import type { Share } from "./shares.ts";
+import { asError, requestCancelled, requestTimeout } from "./standard-errors.ts";
 import type { WatchedMessage } from "./watch.ts";
 
 /** Writes the reply of an asynchronous call. */

@@ -1,13 +1,14 @@
 import { BriefMap } from "./brief-map.ts";
 import type { CallContext, Context } from "./context.ts";
 import { membersOf } from "./envelope.ts";
-import { ErrorCode, invalidRequest, RpcError, serverBusy } from "./errors.ts";
+import { ErrorCode, RpcError } from "./errors.ts";
 import { itemWindow } from "./item-queue.ts";
 import { exceedsDepth } from "./limits.ts";
 import type { ErrorObject, Id, TypedPaths } from "./message.ts";
 import type { Origin } from "./origin.ts";
 import { callsOf, endCall } from "./origin-calls.ts";
 import type { Running } from "./running.ts";
+import { invalidRequest, serverBusy } from "./standard-errors.ts";
 import { copyId } from "./string-copy.ts";
 
 /** Items that are asked for before the length of any is known. */

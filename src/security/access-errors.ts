@@ -1,10 +1,6 @@
-import {
-  ErrorCode,
-  type RpcErrorOptions,
-  serverBusy,
-  type Undisclosed,
-} from "../protocol/errors.ts";
+import { ErrorCode, type RpcErrorOptions, type Undisclosed } from "../protocol/errors.ts";
 import type { ErrorObject } from "../protocol/message.ts";
+import { serverBusy } from "../protocol/standard-errors.ts";
 
 /** The error of a refused call: what the caller gets, and a `reason` for the audit log that is not sent. */
 export type Refusal = ErrorObject & RpcErrorOptions & Undisclosed;

@@ -1,8 +1,9 @@
 import type { Context } from "../protocol/context.ts";
-import { ErrorCode, internalError, type Undisclosed } from "../protocol/errors.ts";
+import { ErrorCode, type Undisclosed } from "../protocol/errors.ts";
 import type { Disclose, Handle, Middleware } from "../protocol/handle.ts";
 import { type ErrorObject, failure, type Reply } from "../protocol/message.ts";
 import type { Principal } from "../protocol/origin.ts";
+import { internalError } from "../protocol/standard-errors.ts";
 import { inspectReply } from "./reply-hook.ts";
 
 /**

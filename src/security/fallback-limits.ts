@@ -1,6 +1,7 @@
-import { type Clock, withTimeout } from "../protocol/clock.ts";
+import type { Clock } from "../protocol/clock.ts";
 import type { Context } from "../protocol/context.ts";
 import { isThenable, type MaybePromise } from "../protocol/message.ts";
+import { withTimeout } from "../protocol/waiting.ts";
 import {
   type Bucket,
   type LimitStore,

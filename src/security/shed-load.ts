@@ -1,9 +1,9 @@
 import { type Clock, systemClock } from "../protocol/clock.ts";
-import { serverBusy } from "../protocol/errors.ts";
 import type { Handle, Middleware } from "../protocol/handle.ts";
 import { limitOf } from "../protocol/limits.ts";
 import { failure } from "../protocol/message.ts";
 import { Overload } from "../protocol/overload.ts";
+import { serverBusy } from "../protocol/standard-errors.ts";
 import type { Refusal } from "./access-errors.ts";
 
 export interface ShedLoadOptions {

@@ -1,7 +1,8 @@
 import type { Server } from "node:http";
 import type { Duplex } from "node:stream";
 import { busy, unavailable } from "../http/refusal.ts";
-import { type Clock, settledOrTimeout } from "../protocol/clock.ts";
+import type { Clock } from "../protocol/clock.ts";
+import { settledOrTimeout } from "../protocol/waiting.ts";
 import type { Watches } from "../protocol/watch.ts";
 import { rawRefusal, responseOn, writeRefusal } from "./raw-refusal.ts";
 

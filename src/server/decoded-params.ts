@@ -1,9 +1,10 @@
 import { attachedOf, type ByteKind, describedIn, mayAttach } from "../protocol/attachments.ts";
 import type { CallContext } from "../protocol/context.ts";
 import type { MethodLimits } from "../protocol/contract.ts";
-import { invalidParams, RpcError } from "../protocol/errors.ts";
+import { RpcError } from "../protocol/errors.ts";
 import { failure, type Params, type Reply, type TypedPaths } from "../protocol/message.ts";
 import { fileFault, ReceivedBytes } from "../protocol/received-bytes.ts";
+import { invalidParams } from "../protocol/standard-errors.ts";
 
 /** What must have arrived before the handler runs; Blobs and streams arrive while it reads them. */
 const collected: ReadonlySet<ByteKind> = new Set(["bytes"]);

@@ -1,7 +1,8 @@
 import type { CallContext, Context } from "../protocol/context.ts";
-import { invalidParams, RpcError } from "../protocol/errors.ts";
+import { RpcError } from "../protocol/errors.ts";
 import { caught } from "../protocol/handler-reply.ts";
 import type { ErrorObject, MaybePromise, Reply, TypedPaths } from "../protocol/message.ts";
+import { invalidParams } from "../protocol/standard-errors.ts";
 import type { Schema } from "../protocol/standard-schema.ts";
 import { openUpload } from "../protocol/upload.ts";
 import { invalidParamsReply } from "./validate.ts";

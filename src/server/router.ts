@@ -3,7 +3,7 @@ import { argumentsByName, parameterNames } from "../openrpc/parameter-names.ts";
 import { type AccessRule, satisfies } from "../protocol/access.ts";
 import type { Context } from "../protocol/context.ts";
 import type { MethodLimits } from "../protocol/contract.ts";
-import { methodNotFound, type Undisclosed } from "../protocol/errors.ts";
+import type { Undisclosed } from "../protocol/errors.ts";
 import type { Handle } from "../protocol/handle.ts";
 import { caught, LaterReply } from "../protocol/handler-reply.ts";
 import {
@@ -19,6 +19,7 @@ import {
   success,
   type TypedPaths,
 } from "../protocol/message.ts";
+import { methodNotFound } from "../protocol/standard-errors.ts";
 import type { Schema } from "../protocol/standard-schema.ts";
 import { uploadUnwanted } from "../protocol/upload.ts";
 import { decodedParams, limitsOf, refusedParams } from "./decoded-params.ts";

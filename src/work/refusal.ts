@@ -1,4 +1,5 @@
-import { RpcError, serverBusy } from "../protocol/errors.ts";
+import { RpcError } from "../protocol/errors.ts";
+import { serverBusy } from "../protocol/standard-errors.ts";
 
 /** The limit of work is reached; the caller may retry later. */
 export function workRefused(): RpcError {

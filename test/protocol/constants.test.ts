@@ -1,9 +1,9 @@
 import { createServer, ErrorCode, RpcError } from "callwire";
 import { describe, expect, test } from "vitest";
 import { defaultMaxBytes, mostInside } from "../../src/protocol/attachments.ts";
-import * as ownErrors from "../../src/protocol/errors.ts";
 import { defaultLimits, exceedsDepth, limitOf, limitsFrom } from "../../src/protocol/limits.ts";
 import { isSharedPage } from "../../src/protocol/shared-page.ts";
+import * as ownErrors from "../../src/protocol/standard-errors.ts";
 
 const later = { status: 503, headers: { "retry-after": "1" } };
 

@@ -1,6 +1,7 @@
 import { FakeClock } from "callwire/testing";
 import { describe, expect, test } from "vitest";
-import { deadlineOf, systemClock } from "../../src/protocol/clock.ts";
+import { systemClock } from "../../src/protocol/clock.ts";
+import { deadlineOf } from "../../src/protocol/deadline.ts";
 
 describe("a deadline", () => {
   test("is the same whenever it is read", () => {

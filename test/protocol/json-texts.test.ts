@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from "vitest";
 import { escaped, memberAt, unescaped } from "../../src/protocol/json-pointer.ts";
-import { keptEntries, skipSpace, valueEnd } from "../../src/protocol/json-text.ts";
+import { keptEntries, skipSpace, valueEnd } from "../../src/protocol/json-scan.ts";
 import { jsonLine, jsonOf, loggedError, safeJson } from "../../src/protocol/log-line.ts";
 import { builtIns } from "../../src/protocol/value-types.ts";
 

@@ -32,7 +32,8 @@ import {
 import { noTypes, type Request } from "../../src/protocol/message.ts";
 import { SharedRefusal } from "../../src/protocol/parse.ts";
 import { RareWarning } from "../../src/protocol/rare-warning.ts";
-import { idText, isPlain, requestText, valueText } from "../../src/protocol/serialize.ts";
+import { valueText } from "../../src/protocol/reply-text.ts";
+import { idText, isPlain, requestText } from "../../src/protocol/serialize.ts";
 import { SessionReports } from "../../src/protocol/session-reports.ts";
 import { detachRequest } from "../../src/protocol/string-copy.ts";
 import { stringHash } from "../../src/protocol/string-hash.ts";

@@ -2,20 +2,14 @@ import { getEventListeners } from "node:events";
 import { Origin } from "callwire";
 import { FakeClock } from "callwire/testing";
 import { describe, expect, test } from "vitest";
-import {
-  checkTimeout,
-  deadlineOf,
-  LateError,
-  pause,
-  settledOrTimeout,
-  timeUntil,
-  withTimeout,
-} from "../../src/protocol/clock.ts";
+import { checkTimeout, timeUntil } from "../../src/protocol/clock.ts";
+import { deadlineOf } from "../../src/protocol/deadline.ts";
 import { ItemQueue } from "../../src/protocol/item-queue.ts";
 import { Running, type TimedCall } from "../../src/protocol/running.ts";
 import { ServerRunning } from "../../src/protocol/server-running.ts";
 import { Shares } from "../../src/protocol/shares.ts";
 import { UploadSender } from "../../src/protocol/upload-sender.ts";
+import { LateError, pause, settledOrTimeout, withTimeout } from "../../src/protocol/waiting.ts";
 
 describe("waiting", () => {
   test("a pause ends with its time, or with its signal, and leaves no timer", async () => {

@@ -13,8 +13,8 @@ import {
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { requestCancelled } from "../../src/protocol/errors.ts";
 import { abandonCalls } from "../../src/protocol/origin-calls.ts";
+import { requestCancelled } from "../../src/protocol/standard-errors.ts";
 import { isFull } from "../full.ts";
 import { oneOfEach, richValue } from "../rich-values.ts";
 

@@ -1,9 +1,10 @@
 import { Client } from "../../client/client.ts";
 import type { HeaderRecord, HeaderSource } from "../../http/client-exchange.ts";
-import { pause, systemClock } from "../../protocol/clock.ts";
+import { systemClock } from "../../protocol/clock.ts";
 import { isRpcError, RpcError, WireError } from "../../protocol/errors.ts";
 import type { Middleware } from "../../protocol/handle.ts";
 import type { Params } from "../../protocol/message.ts";
+import { pause } from "../../protocol/waiting.ts";
 import { httpLink } from "../../transports/http/fetch-link.ts";
 import { type Content, partsOf } from "../agent-update.ts";
 import type { AgentCard } from "../card.ts";

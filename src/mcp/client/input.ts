@@ -1,7 +1,7 @@
 import type { JsonSchemaObject } from "../../openrpc/json-schema.ts";
 import { readSchemaObject } from "../../openrpc/schema-reading.ts";
-import { methodNotFound } from "../../protocol/errors.ts";
 import type { MaybePromise } from "../../protocol/message.ts";
+import { methodNotFound } from "../../protocol/standard-errors.ts";
 import type { ClientCapabilities } from "../capabilities.ts";
 import type {
   ElicitFormParams,

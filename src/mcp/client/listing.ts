@@ -1,5 +1,6 @@
 import type { CallOptions } from "../../client/outgoing-call.ts";
-import { isRpcError, methodNotFound } from "../../protocol/errors.ts";
+import { isRpcError } from "../../protocol/errors.ts";
+import { methodNotFound } from "../../protocol/standard-errors.ts";
 import type { Result } from "../results.ts";
 import type { ProtocolClient } from "./protocol-client.ts";
 import { checkedShape, completed, list, object, type Shape } from "./result-shapes.ts";

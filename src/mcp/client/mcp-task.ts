@@ -1,8 +1,9 @@
 import type { CallOptions } from "../../client/outgoing-call.ts";
-import { pause } from "../../protocol/clock.ts";
-import { RemoteError, requestCancelled } from "../../protocol/errors.ts";
+import { RemoteError } from "../../protocol/errors.ts";
 import { badReply } from "../../protocol/pair.ts";
 import { reportedAs } from "../../protocol/retry-rule.ts";
+import { requestCancelled } from "../../protocol/standard-errors.ts";
+import { pause } from "../../protocol/waiting.ts";
 import { McpError } from "../errors.ts";
 import type { ToolResult } from "../results.ts";
 import { isOver, type LegacyTask, type Task, type TaskResult } from "../task.ts";

@@ -1,11 +1,13 @@
 import { Client } from "../../client/client.ts";
 import type { CallOptions } from "../../client/outgoing-call.ts";
 import type { Notice } from "../../connection/notices.ts";
-import { type Clock, pause, systemClock } from "../../protocol/clock.ts";
-import { methodNotFound, RemoteError, WireError } from "../../protocol/errors.ts";
+import { type Clock, systemClock } from "../../protocol/clock.ts";
+import { RemoteError, WireError } from "../../protocol/errors.ts";
 import type { Handle, Middleware } from "../../protocol/handle.ts";
 import type { Log } from "../../protocol/log.ts";
 import type { Reply, Request } from "../../protocol/message.ts";
+import { methodNotFound } from "../../protocol/standard-errors.ts";
+import { pause } from "../../protocol/waiting.ts";
 import { callFacts } from "../call-facts.ts";
 import { mcpNotices } from "../notices.ts";
 import {

@@ -1,9 +1,9 @@
 import type { CallOptions } from "../../client/outgoing-call.ts";
-import { pause } from "../../protocol/clock.ts";
 import { membersOf } from "../../protocol/envelope.ts";
 import { isRpcError, type RpcError, WireError } from "../../protocol/errors.ts";
 import { badReply } from "../../protocol/pair.ts";
 import { isRecord } from "../../protocol/record.ts";
+import { pause } from "../../protocol/waiting.ts";
 import type { ElicitUrlParams, InputRequest } from "../client-input.ts";
 import { McpError, McpErrorCode } from "../errors.ts";
 import type { InputRequiredResult, Result } from "../results.ts";

@@ -1,10 +1,10 @@
 import { type Clock, systemClock } from "../../protocol/clock.ts";
 import type { Context } from "../../protocol/context.ts";
-import { methodNotFound } from "../../protocol/errors.ts";
 import { Host } from "../../protocol/host.ts";
 import type { Log } from "../../protocol/log.ts";
 import { andThen, failure, type MaybePromise, success } from "../../protocol/message.ts";
 import { isRecord } from "../../protocol/record.ts";
+import { methodNotFound } from "../../protocol/standard-errors.ts";
 import type { InputRequest } from "../client-input.ts";
 import { invalidArguments } from "../errors.ts";
 import { mcpProfile } from "../notices.ts";

@@ -1,7 +1,7 @@
-import { pause } from "../../protocol/clock.ts";
 import { RemoteError, WireError } from "../../protocol/errors.ts";
 import type { Outgoing } from "../../protocol/link.ts";
 import { nextId } from "../../protocol/message.ts";
+import { pause } from "../../protocol/waiting.ts";
 import { MetaKey } from "../meta-keys.ts";
 import type { Task } from "../task.ts";
 import { type McpParams, namingMethod, type ProtocolClient } from "./protocol-client.ts";

@@ -1,6 +1,7 @@
 import type { CallOptions } from "../../client/outgoing-call.ts";
-import { type Clock, checkTimeout, pause } from "../../protocol/clock.ts";
+import { type Clock, checkTimeout } from "../../protocol/clock.ts";
 import { WireError } from "../../protocol/errors.ts";
+import { pause } from "../../protocol/waiting.ts";
 import type { InputRequest } from "../client-input.ts";
 import type { Answering } from "./input.ts";
 import type { ProtocolClient } from "./protocol-client.ts";

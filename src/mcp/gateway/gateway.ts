@@ -1,8 +1,9 @@
-import { settledOrTimeout, systemClock } from "../../protocol/clock.ts";
+import { systemClock } from "../../protocol/clock.ts";
 import { consoleLog } from "../../protocol/console-log.ts";
 import type { Middleware } from "../../protocol/handle.ts";
 import type { CloseOptions } from "../../protocol/host.ts";
 import { limitOf } from "../../protocol/limits.ts";
+import { settledOrTimeout } from "../../protocol/waiting.ts";
 import type { Methods } from "../../server/method.ts";
 import { implementationOf, type ServerCapabilities } from "../capabilities.ts";
 import type { NegotiationOptions } from "../client/handshake.ts";

@@ -1,7 +1,7 @@
 import type { Clock, Timer } from "../../protocol/clock.ts";
-import { serverBusy } from "../../protocol/errors.ts";
 import { networkOf } from "../../protocol/network.ts";
 import { type Share, Shares } from "../../protocol/shares.ts";
+import { serverBusy } from "../../protocol/standard-errors.ts";
 import type { InputRequest } from "../client-input.ts";
 import { errorOf, invalidArguments, missingCapability } from "../errors.ts";
 import {

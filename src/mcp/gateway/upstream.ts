@@ -1,8 +1,9 @@
 import { upstreamFailure } from "../../gateway/failures.ts";
 import type { Clock, Timer } from "../../protocol/clock.ts";
-import { isRpcError, serverBusy, WireError } from "../../protocol/errors.ts";
+import { isRpcError, WireError } from "../../protocol/errors.ts";
 import type { Middleware } from "../../protocol/handle.ts";
 import type { Log } from "../../protocol/log.ts";
+import { serverBusy } from "../../protocol/standard-errors.ts";
 import type { Implementation } from "../capabilities.ts";
 import type { NegotiationOptions } from "../client/handshake.ts";
 import type { Answering } from "../client/input.ts";

@@ -1,9 +1,10 @@
 import { type JsonSchemaObject, jsonSchemaOf } from "../../openrpc/json-schema.ts";
 import type { CallContext, CallFacts } from "../../protocol/context.ts";
-import { RpcError, requestCancelled } from "../../protocol/errors.ts";
+import { RpcError } from "../../protocol/errors.ts";
 import type { Log } from "../../protocol/log.ts";
 import type { ErrorObject, Id, MaybePromise, Params } from "../../protocol/message.ts";
 import type { Peer, Principal, Transport } from "../../protocol/origin.ts";
+import { requestCancelled } from "../../protocol/standard-errors.ts";
 import type { Schema } from "../../protocol/standard-schema.ts";
 import { invalidParamsReply } from "../../server/validate.ts";
 import { callFacts } from "../call-facts.ts";

@@ -1,5 +1,4 @@
 import type { CallContext } from "../../protocol/context.ts";
-import { methodNotFound } from "../../protocol/errors.ts";
 import {
   failure,
   isThenable,
@@ -10,6 +9,7 @@ import {
 } from "../../protocol/message.ts";
 import { isRecord } from "../../protocol/record.ts";
 import type { SessionReports } from "../../protocol/session-reports.ts";
+import { methodNotFound } from "../../protocol/standard-errors.ts";
 import {
   type ClientCapabilities,
   type Implementation,

@@ -1,5 +1,4 @@
 import type { CallContext } from "../../protocol/context.ts";
-import { methodNotFound } from "../../protocol/errors.ts";
 import {
   type ErrorObject,
   failure,
@@ -10,6 +9,7 @@ import {
   success,
 } from "../../protocol/message.ts";
 import { isRecord } from "../../protocol/record.ts";
+import { methodNotFound } from "../../protocol/standard-errors.ts";
 import {
   type ClientCapabilities,
   type Implementation,

@@ -1,7 +1,7 @@
 import type { CallContext } from "../../protocol/context.ts";
-import { methodNotFound } from "../../protocol/errors.ts";
 import { andThen } from "../../protocol/message.ts";
 import { isRecord } from "../../protocol/record.ts";
+import { methodNotFound } from "../../protocol/standard-errors.ts";
 import type { InputRequest } from "../client-input.ts";
 import { errorOf, invalidArguments, type McpError, missingCapability } from "../errors.ts";
 import { MetaKey, tasksExtension } from "../meta-keys.ts";

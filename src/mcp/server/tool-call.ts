@@ -1,6 +1,5 @@
 import type { CallContext } from "../../protocol/context.ts";
 import { membersOf } from "../../protocol/envelope.ts";
-import { invalidParams, methodNotFound } from "../../protocol/errors.ts";
 import {
   andThen,
   type ErrorObject,
@@ -10,6 +9,7 @@ import {
   type Reply,
 } from "../../protocol/message.ts";
 import { isRecord } from "../../protocol/record.ts";
+import { invalidParams, methodNotFound } from "../../protocol/standard-errors.ts";
 import { errorOf, invalidArguments, McpError } from "../errors.ts";
 import { type Meta, MetaKey } from "../meta-keys.ts";
 import { legacyTaskOf, taskOf } from "../task-record.ts";

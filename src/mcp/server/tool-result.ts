@@ -10,7 +10,7 @@ import {
 } from "../../protocol/message.ts";
 import type { Peer } from "../../protocol/origin.ts";
 import { isRecord } from "../../protocol/record.ts";
-import { refuseItems } from "../../protocol/serialize.ts";
+import { refuseItems } from "../../protocol/reply-text.ts";
 import type { Schema, ValidationResult } from "../../protocol/standard-schema.ts";
 import type { ContentBlock } from "../content.ts";
 import { McpError } from "../errors.ts";

@@ -28,15 +28,15 @@ import { type Recording, type ReplayOptions, ReplayStore } from "../../http/repl
 import type { Answer } from "../../protocol/answer.ts";
 import { type Clock, longestDelayMs } from "../../protocol/clock.ts";
 import { defaultKeepAliveMs, defaultWriteTimeoutMs } from "../../protocol/defaults.ts";
-import { invalidRequest } from "../../protocol/errors.ts";
 import type { EventForm } from "../../protocol/event-form.ts";
 import { isRefusal } from "../../protocol/handle.ts";
 import { HostCheck, type HostCheckOptions } from "../../protocol/host-check.ts";
 import { limitOf } from "../../protocol/limits.ts";
 import { type ErrorObject, isThenable, type MaybePromise } from "../../protocol/message.ts";
 import type { Origin, Principal, Transport } from "../../protocol/origin.ts";
-import { errorText } from "../../protocol/serialize.ts";
+import { errorText } from "../../protocol/reply-text.ts";
 import type { Service } from "../../protocol/service.ts";
+import { invalidRequest } from "../../protocol/standard-errors.ts";
 import { callFromQuery } from "./stream-query.ts";
 
 export interface HttpOptions extends HostCheckOptions {

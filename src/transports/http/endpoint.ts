@@ -16,12 +16,12 @@ import {
 } from "../../http/refusal.ts";
 import type { Recording } from "../../http/replay.ts";
 import { grantsOf, UploadBody } from "../../http/upload-body.ts";
-import { internalError } from "../../protocol/errors.ts";
 import { LinkedList } from "../../protocol/linked-list.ts";
 import { isThenable } from "../../protocol/message.ts";
 import { type Origin, unreachablePeer } from "../../protocol/origin.ts";
-import { errorText } from "../../protocol/serialize.ts";
+import { errorText } from "../../protocol/reply-text.ts";
 import type { Service } from "../../protocol/service.ts";
+import { internalError } from "../../protocol/standard-errors.ts";
 import type { EndpointRules, Route } from "./endpoint-rules.ts";
 import { WaitingCall } from "./waiting-call.ts";
 

@@ -61,13 +61,11 @@ export function httpLink(url: string | URL, options: HttpLinkOptions = {}): Link
     const parts =
       attachments &&
       (await (
-        await import("../../http/multipart-request.ts")
-      ).uploadOf(text, request as Request, attachments, payload, options.fetch));
+        await bodies()
+      ).withFiles(text, request as Request, attachments, payload, options.fetch));
     const target = absoluteAddress(address, baseUrl, options.fetch);
-    const packed =
-      options.compress && text.length >= 1024 && !parts
-        ? await (await import("../../http/compressed-request.ts")).gzipped(text)
-        : undefined;
+    const isPacked = options.compress && text.length >= 1024 && !parts;
+    const packed = isPacked ? await (await bodies()).gzipped(text) : undefined;
     const sent = packed ?? text;
     const coding = parts?.headers ?? (packed && { "content-encoding": "gzip" });
     const own = await headers.signed(signer, target, sent, payload, coding);
@@ -82,14 +80,12 @@ export function httpLink(url: string | URL, options: HttpLinkOptions = {}): Link
       redirect: "manual",
     } as const;
     const upload = payload.outgoing[0]?.upload;
-    const uploading = upload
-      ? (await import("../../http/upload-request.ts")).withUpload(init, text, payload, options)
-      : init;
+    const uploading = upload ? (await bodies()).withUpload(init, text, payload, options) : init;
     try {
       const response = await (parts?.send ?? send)(target, uploading);
       const type = response.headers.get("content-type");
       if (type?.startsWith("multipart/")) {
-        const { replyWithParts } = await import("../../http/multipart-request.ts");
+        const { replyWithParts } = await bodies();
         return await replyWithParts(response.body, type, maxReplyBytes, payload);
       }
       const chunks = chunksOf(response.body);
@@ -123,4 +119,9 @@ export function httpLink(url: string | URL, options: HttpLinkOptions = {}): Link
     // A signature covers a text.
     carriesBytes: !signer,
   });
+}
+
+/** Few calls need it. */
+function bodies(): Promise<typeof import("../../http/streamed-bodies.ts")> {
+  return import("../../http/streamed-bodies.ts");
 }

@@ -11,7 +11,7 @@ import {
 } from "../../http/client-exchange.ts";
 import { EventStreamDecoder, replyTooLarge } from "../../http/event-stream.ts";
 import { boundaryOf, MultipartReader } from "../../http/multipart-reader.ts";
-import { messageOf } from "../../http/multipart-request.ts";
+import { messageOf } from "../../http/streamed-bodies.ts";
 import { systemClock, type Timer } from "../../protocol/clock.ts";
 import { WireError } from "../../protocol/errors.ts";
 import type { Payload } from "../../protocol/exchange.ts";

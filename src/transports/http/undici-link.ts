@@ -1,17 +1,12 @@
 import type { ConnectionOptions } from "node:tls";
 import type { buildConnector, Pool } from "undici";
-import {
-  type HeaderRecord,
-  RequestHeaders,
-  uploadHeaders,
-  writeRequest,
-} from "../../http/client-exchange.ts";
+import { type HeaderRecord, RequestHeaders, writeRequest } from "../../http/client-exchange.ts";
 import { compressedFromLength, type SentBody } from "../../http/content-coding.ts";
-import { attachedTo, multipartBody } from "../../http/multipart-body.ts";
-import { counted } from "../../http/multipart-request.ts";
+import { attachedTo, multipartBody, uploadHeaders } from "../../http/multipart-body.ts";
 import { compress, nodeCodings } from "../../http/node-codings.ts";
 import { renewing } from "../../http/renewed-exchange.ts";
-import { linesHeaders, uploadLines, uploadOf } from "../../http/upload-lines.ts";
+import { counted } from "../../http/streamed-bodies.ts";
+import { linesHeaders, uploadedItems, uploadLines } from "../../http/upload-lines.ts";
 import type { Attachments } from "../../protocol/attachments.ts";
 import { WireError } from "../../protocol/errors.ts";
 import { type Exchange, exchangeLink, type Payload } from "../../protocol/exchange.ts";
@@ -143,7 +138,7 @@ export function httpLink(url: string | URL, options: NodeHttpLinkOptions = {}): 
       return opening.then(() => exchange(text, payload));
     }
     const to = destination;
-    const items = uploadOf(payload, signer);
+    const items = uploadedItems(payload, signer);
     if (items !== undefined) {
       return Promise.resolve(headers.of(payload)).then((own) =>
         dispatch(uploadLines(text, payload, items), payload, {

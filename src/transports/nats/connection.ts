@@ -1,6 +1,6 @@
-import { LateError } from "../../protocol/clock.ts";
 import { WireError } from "../../protocol/errors.ts";
 import type { Log } from "../../protocol/log.ts";
+import { LateError } from "../../protocol/waiting.ts";
 import type { NatsConnection, PermissionViolationError } from "./client-library.ts";
 
 export interface StateListener {

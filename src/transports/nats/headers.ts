@@ -1,9 +1,10 @@
 import { carriedBy, type HeaderRecord } from "../../http/client-exchange.ts";
 import { timeoutOf } from "../../http/http-transport.ts";
-import { invalidRequest, WireError } from "../../protocol/errors.ts";
+import { WireError } from "../../protocol/errors.ts";
 import type { Payload } from "../../protocol/exchange.ts";
 import type { ErrorObject } from "../../protocol/message.ts";
 import type { Transport } from "../../protocol/origin.ts";
+import { invalidRequest } from "../../protocol/standard-errors.ts";
 import { createHeaders, type Msg, type MsgHdrs } from "./client-library.ts";
 
 /** The headers of a payload: timeout and trace as over HTTP, and those that the caller adds. */

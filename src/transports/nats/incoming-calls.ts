@@ -2,7 +2,7 @@ import { type CallAnswerer, NoMethods } from "../../connection/no-methods.ts";
 import { BriefMap } from "../../protocol/brief-map.ts";
 import { systemClock } from "../../protocol/clock.ts";
 import { type Envelope, isEnvelope, membersOf } from "../../protocol/envelope.ts";
-import { connectionLost, cutShort, ErrorCode, serverBusy } from "../../protocol/errors.ts";
+import { ErrorCode } from "../../protocol/errors.ts";
 import { defaultLimits, type Limits } from "../../protocol/limits.ts";
 import { LinkedList } from "../../protocol/linked-list.ts";
 import { silentLog } from "../../protocol/log.ts";
@@ -16,9 +16,11 @@ import {
   endCalls,
   giveUpQueued,
 } from "../../protocol/origin-calls.ts";
-import { errorText, idText } from "../../protocol/serialize.ts";
+import { errorText } from "../../protocol/reply-text.ts";
+import { idText } from "../../protocol/serialize.ts";
 import { ServerRunning } from "../../protocol/server-running.ts";
 import type { Service } from "../../protocol/service.ts";
+import { connectionLost, cutShort, serverBusy } from "../../protocol/standard-errors.ts";
 import { failUploads, itemUnreadable, receiveUpload } from "../../protocol/upload.ts";
 import { Caller, KnownCallers } from "./callers.ts";
 import type { Msg } from "./client-library.ts";

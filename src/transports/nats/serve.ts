@@ -5,7 +5,7 @@ import { defaultDrainMs } from "../../protocol/defaults.ts";
 import { isEnvelope } from "../../protocol/envelope.ts";
 import { callsDone } from "../../protocol/origin-calls.ts";
 import { parsePayload, unparsable } from "../../protocol/payload.ts";
-import { errorText } from "../../protocol/serialize.ts";
+import { errorText } from "../../protocol/reply-text.ts";
 import type { Service } from "../../protocol/service.ts";
 import type { Msg, NatsConnection, Subscription } from "./client-library.ts";
 import { ConnectionState } from "./connection.ts";

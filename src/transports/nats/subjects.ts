@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
-import { invalidRequest } from "../../protocol/errors.ts";
 import type { ErrorObject } from "../../protocol/message.ts";
+import { invalidRequest } from "../../protocol/standard-errors.ts";
 import { copyString } from "../../protocol/string-copy.ts";
 import { createInbox, type NatsConnection } from "./client-library.ts";
 import { requireSubject } from "./options.ts";

@@ -2,7 +2,7 @@ import type { Channel } from "../../connection/channel.ts";
 import type { Connection } from "../../connection/connection.ts";
 import type { HeartbeatOptions } from "../../connection/heartbeat.ts";
 import { type Open, type ReconnectOptions, reconnecting } from "../../connection/reconnect.ts";
-import { LateError, systemClock, withTimeout } from "../../protocol/clock.ts";
+import { systemClock } from "../../protocol/clock.ts";
 import type { CredentialSource } from "../../protocol/credentials.ts";
 import { defaultConnectTimeoutMs } from "../../protocol/defaults.ts";
 import { WireError } from "../../protocol/errors.ts";
@@ -13,6 +13,7 @@ import type { MaybePromise } from "../../protocol/message.ts";
 import type { SealMaker } from "../../protocol/seal.ts";
 import type { Service } from "../../protocol/service.ts";
 import type { Tap } from "../../protocol/tap.ts";
+import { LateError, withTimeout } from "../../protocol/waiting.ts";
 
 /** A value, or a function that returns it for each connection, such as one with a fresh token. */
 export type PerConnection<T> = T | (() => MaybePromise<T>);

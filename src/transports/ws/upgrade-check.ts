@@ -1,11 +1,12 @@
-import { invalidRequest, type RpcErrorOptions } from "../../protocol/errors.ts";
+import type { RpcErrorOptions } from "../../protocol/errors.ts";
 import { isRefusal } from "../../protocol/handle.ts";
 import type { HostCheck, HostCheckOptions, RequestSource } from "../../protocol/host-check.ts";
 import { limitOf } from "../../protocol/limits.ts";
 import type { ErrorObject, MaybePromise } from "../../protocol/message.ts";
 import type { Principal, Transport } from "../../protocol/origin.ts";
-import { errorText } from "../../protocol/serialize.ts";
+import { errorText } from "../../protocol/reply-text.ts";
 import type { Service } from "../../protocol/service.ts";
+import { invalidRequest } from "../../protocol/standard-errors.ts";
 
 /** Accepts a request, and names the caller. */
 export interface Admitted {

@@ -1,7 +1,7 @@
 import { Client } from "../../../src/client/client.ts";
 import { Connection } from "../../../src/connection/connection.ts";
-import { shuttingDown } from "../../../src/protocol/errors.ts";
 import { silentLog } from "../../../src/protocol/log.ts";
+import { shuttingDown } from "../../../src/protocol/standard-errors.ts";
 import { stream } from "../../../src/server/method.ts";
 import { createServer } from "../../../src/server/server.ts";
 import { jsonText, mutated, spaced } from "../json.ts";

@@ -1,8 +1,9 @@
 import { endedEarly, isEventStream, wireErrorOf } from "../../../http/client-exchange.ts";
 import { EventStreamDecoder } from "../../../http/event-stream.ts";
-import { type Clock, pause } from "../../../protocol/clock.ts";
+import type { Clock } from "../../../protocol/clock.ts";
 import { WireError } from "../../../protocol/errors.ts";
 import { reportedAs } from "../../../protocol/retry-rule.ts";
+import { pause } from "../../../protocol/waiting.ts";
 import { type HttpResponse, type HttpSender, isSuccess } from "./http-sender.ts";
 
 export interface ResumeOptions {

@@ -1,6 +1,6 @@
 import { isEventStream, wireErrorOf } from "../../../http/client-exchange.ts";
-import { pause } from "../../../protocol/clock.ts";
 import type { Log } from "../../../protocol/log.ts";
+import { pause } from "../../../protocol/waiting.ts";
 import { lostStatuses } from "../handshake.ts";
 import { longestRetryMs } from "../retry-waits.ts";
 import { type HttpSender, isSuccess } from "./http-sender.ts";

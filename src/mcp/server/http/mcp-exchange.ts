@@ -12,13 +12,15 @@ import {
 } from "../../../http/refusal.ts";
 import type { Answer } from "../../../protocol/answer.ts";
 import { type Envelope, isEnvelope } from "../../../protocol/envelope.ts";
-import { ErrorCode, internalError } from "../../../protocol/errors.ts";
-import { keptEntries } from "../../../protocol/json-text.ts";
+import { ErrorCode } from "../../../protocol/errors.ts";
+import { keptEntries } from "../../../protocol/json-scan.ts";
 import type { Linked } from "../../../protocol/linked-list.ts";
 import { andThen, type Id, type MaybePromise } from "../../../protocol/message.ts";
 import type { Origin, Principal } from "../../../protocol/origin.ts";
 import { parsePayload, unparsable } from "../../../protocol/payload.ts";
-import { errorText, idText } from "../../../protocol/serialize.ts";
+import { errorText } from "../../../protocol/reply-text.ts";
+import { idText } from "../../../protocol/serialize.ts";
+import { internalError } from "../../../protocol/standard-errors.ts";
 import type { McpServer } from "../mcp-server.ts";
 import { modernWire } from "../modern.ts";
 import type { Session } from "../session.ts";

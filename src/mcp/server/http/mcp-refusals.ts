@@ -1,12 +1,8 @@
 import type { Refusal } from "../../../http/refusal.ts";
-import {
-  ErrorCode,
-  internalError,
-  parseError,
-  type RpcErrorOptions,
-} from "../../../protocol/errors.ts";
+import { ErrorCode, type RpcErrorOptions } from "../../../protocol/errors.ts";
 import type { ErrorObject } from "../../../protocol/message.ts";
-import { errorText } from "../../../protocol/serialize.ts";
+import { errorText } from "../../../protocol/reply-text.ts";
+import { internalError, parseError } from "../../../protocol/standard-errors.ts";
 import { McpErrorCode } from "../../errors.ts";
 
 /** The response to a request that reaches no method; MCP leaves out an id that it does not know. */

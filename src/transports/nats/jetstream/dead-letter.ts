@@ -1,5 +1,5 @@
-import { pause } from "../../../protocol/clock.ts";
 import type { ErrorObject } from "../../../protocol/message.ts";
+import { pause } from "../../../protocol/waiting.ts";
 import type { MsgHdrs } from "../client-library.ts";
 import { isNoResponders, isTooLarge } from "../connection.ts";
 import { headersIn, withoutNatsHeaders } from "../headers.ts";

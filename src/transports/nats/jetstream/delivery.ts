@@ -1,18 +1,14 @@
 import { decodeUtf8 } from "../../../framing/utf8.ts";
-import { pause, settledOrTimeout } from "../../../protocol/clock.ts";
 import { isEnvelope } from "../../../protocol/envelope.ts";
-import {
-  ErrorCode,
-  limitExceeded,
-  shuttingDown,
-  type Undisclosed,
-} from "../../../protocol/errors.ts";
+import { ErrorCode, type Undisclosed } from "../../../protocol/errors.ts";
 import { callFailureIn } from "../../../protocol/failure-data.ts";
 import type { ErrorObject } from "../../../protocol/message.ts";
 import { Origin, type Usage } from "../../../protocol/origin.ts";
 import { parsePayload, unparsable } from "../../../protocol/payload.ts";
 import { isStopping, outcomeOf } from "../../../protocol/retry-rule.ts";
 import type { Service } from "../../../protocol/service.ts";
+import { limitExceeded, shuttingDown } from "../../../protocol/standard-errors.ts";
+import { pause, settledOrTimeout } from "../../../protocol/waiting.ts";
 import { hasReadableHeaders, transportOf, unreadableHeaders } from "../headers.ts";
 import { requireMs } from "../options.ts";
 import { wrongSubject } from "../subjects.ts";

@@ -1,8 +1,9 @@
 /// <reference lib="esnext.disposable" preserve="true" />
-import { pause } from "../../../protocol/clock.ts";
+
 import { defaultDrainMs } from "../../../protocol/defaults.ts";
 import { callsDone } from "../../../protocol/origin-calls.ts";
 import type { Service } from "../../../protocol/service.ts";
+import { pause } from "../../../protocol/waiting.ts";
 import { type NatsConnection, nanos, type Subscription } from "../client-library.ts";
 import {
   ConnectionState,

@@ -1,5 +1,5 @@
-import { pause } from "../../../protocol/clock.ts";
 import { WireError } from "../../../protocol/errors.ts";
+import { pause } from "../../../protocol/waiting.ts";
 import type { MsgHdrs, NatsConnection } from "../client-library.ts";
 import {
   isForbidden,

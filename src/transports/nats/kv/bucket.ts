@@ -1,7 +1,8 @@
 import { createHash } from "node:crypto";
 import type { KV } from "@nats-io/kv";
-import { LateError, pause, systemClock, withTimeout } from "../../../protocol/clock.ts";
+import { systemClock } from "../../../protocol/clock.ts";
 import type { Context } from "../../../protocol/context.ts";
+import { LateError, pause, withTimeout } from "../../../protocol/waiting.ts";
 import { electionPatienceMs, isForbidden, isTemporary, requestMs } from "../connection.ts";
 
 /** The types of NATS's client for key-value buckets; the bucket itself is passed in. */

@@ -1,12 +1,13 @@
 import { randomUUID } from "node:crypto";
 import { type Clock, systemClock } from "../../../protocol/clock.ts";
 import type { Context } from "../../../protocol/context.ts";
-import { ErrorCode, invalidRequest, RpcError } from "../../../protocol/errors.ts";
+import { ErrorCode, RpcError } from "../../../protocol/errors.ts";
 import type { Handle, Middleware } from "../../../protocol/handle.ts";
 import type { ErrorObject, Reply, Request } from "../../../protocol/message.ts";
 import { failure, success } from "../../../protocol/message.ts";
+import { errorObjectText, returnedText, typedText } from "../../../protocol/reply-text.ts";
 import { didNotRun, outcomeOf } from "../../../protocol/retry-rule.ts";
-import { errorObjectText, returnedText, typedText } from "../../../protocol/serialize.ts";
+import { invalidRequest } from "../../../protocol/standard-errors.ts";
 import { BucketRetry, type KV, keyName } from "./bucket.ts";
 import { claim } from "./claim.ts";
 import { holdKey, type LeaseSettings, type Note } from "./lease.ts";

@@ -1,7 +1,8 @@
-import { type Clock, systemClock, type Timer, withTimeout } from "../../../protocol/clock.ts";
+import { type Clock, systemClock, type Timer } from "../../../protocol/clock.ts";
 import type { Context } from "../../../protocol/context.ts";
 import { ErrorCode } from "../../../protocol/errors.ts";
 import type { ErrorObject, TypedPaths } from "../../../protocol/message.ts";
+import { withTimeout } from "../../../protocol/waiting.ts";
 import { isTooLarge } from "../connection.ts";
 import { type BucketRetry, type KV, type KvEntry, lateMessage, revisionOf } from "./bucket.ts";
 

@@ -1,17 +1,20 @@
 import type { Attachments } from "../protocol/attachments.ts";
+import { WireError } from "../protocol/errors.ts";
 import type { Payload } from "../protocol/exchange.ts";
 import type { UploadProgress } from "../protocol/link.ts";
 import type { Request } from "../protocol/message.ts";
 import { badReply } from "../protocol/pair.ts";
+import type { HttpSigner } from "../protocol/seal.ts";
 import { ArrivingParts, firstPart } from "./arriving-parts.ts";
-import { type HeaderRecord, uploadHeaders } from "./client-exchange.ts";
+import type { HeaderRecord } from "./client-exchange.ts";
 import { replyTooLarge } from "./event-stream.ts";
-import { attachedTo, type MultipartBody, multipartBody } from "./multipart-body.ts";
+import { attachedTo, type MultipartBody, multipartBody, uploadHeaders } from "./multipart-body.ts";
 import { boundaryOf, MultipartReader, sourceOf } from "./multipart-reader.ts";
+import { linesHeaders, uploadedItems, uploadLines } from "./upload-lines.ts";
 
 type Fetch = (url: string, init: RequestInit) => Promise<Response>;
 
-/** A request with files, and how it is sent. Only links that send files load this file. */
+/** A request with files, and how it is sent. */
 export interface Upload {
   readonly headers: HeaderRecord;
   readonly body: Blob | ReadableStream<Uint8Array>;
@@ -20,7 +23,7 @@ export interface Upload {
   stop(): void;
 }
 
-export async function uploadOf(
+export async function withFiles(
   text: string,
   request: Request,
   attachments: Attachments,
@@ -91,4 +94,53 @@ export async function messageOf(
   if (text === undefined) throw badReply("the reply is not UTF-8");
   payload.attachments = new ArrivingParts(reader, maxBytes);
   return text;
+}
+
+interface UploadSettings {
+  readonly fetch?: unknown;
+  readonly signer?: HttpSigner;
+}
+
+/** The request with a body that is sent while its call runs. */
+export function withUpload(
+  init: RequestInit,
+  text: string,
+  payload: Payload,
+  { fetch, signer }: UploadSettings,
+): RequestInit {
+  const upload = uploadedItems(payload, signer);
+  if (upload === undefined) return init;
+  // Firefox and Safari would send "[object ReadableStream]", and Chromium sends a stream over HTTP/2 only.
+  if (fetch === undefined && ("document" in globalThis || "importScripts" in globalThis)) {
+    const sentence = "browsers cannot send an upload over HTTP; use webSocketLink or workerLink";
+    throw new WireError("UNSUPPORTED", sentence);
+  }
+  const lines = uploadLines(text, payload, upload);
+  const encoder = new TextEncoder();
+  const body = new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        const { done, value } = await lines.next();
+        if (done) controller.close();
+        else controller.enqueue(encoder.encode(value));
+      },
+    },
+    // Takes an item when it can be sent, not before.
+    { highWaterMark: 0 },
+  );
+  const headers = { ...(init.headers as Record<string, string>), ...linesHeaders };
+  const streamed: RequestInit & { readonly duplex: "half" } = {
+    ...init,
+    headers,
+    body,
+    duplex: "half",
+  };
+  return streamed;
+}
+
+/** Compresses the body of a request; undefined where the runtime cannot. */
+export async function gzipped(text: string): Promise<Uint8Array<ArrayBuffer> | undefined> {
+  if (typeof CompressionStream === "undefined") return undefined;
+  const compressed = new Blob([text]).stream().pipeThrough(new CompressionStream("gzip"));
+  return new Uint8Array(await new Response(compressed).arrayBuffer());
 }
