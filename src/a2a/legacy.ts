@@ -12,6 +12,11 @@ import type {
   TaskStatus,
 } from "./model.ts";
 
+/** Whether a method is one of 0.3: only those have slashes in their names. */
+export function isLegacy(method: string): boolean {
+  return method.includes("/");
+}
+
 type Members = Readonly<Record<string, unknown>>;
 
 function members(value: unknown): Members {
@@ -55,7 +60,7 @@ function messageFrom(value: unknown): unknown {
   };
 }
 
-function messageTo({ role, parts, ...rest }: Message): Members {
+export function messageTo({ role, parts, ...rest }: Message): Members {
   return {
     kind: "message",
     ...rest,

@@ -50,6 +50,50 @@ describe("a client", () => {
     });
   });
 
+  test("gets what the agent said and replaced while the connection was lost", async () => {
+    const [lost, resumed] = [gate(), gate()];
+    const { base, http } = await serveAgent({
+      async *execute() {
+        yield { state: "working", message: "first" };
+        yield { artifact: { artifactId: "draft", parts: "version 1" } };
+        yield { artifact: { artifactId: "log", parts: "one" } };
+        await lost.passed;
+        yield { state: "working", message: "second" };
+        yield { artifact: { artifactId: "draft", parts: "version 2" } };
+        yield { artifact: { artifactId: "log", parts: "two" }, append: true };
+        yield { state: "working", message: "third" };
+        await resumed.passed;
+        yield { state: "completed", message: "fourth" };
+      },
+    });
+    const agent = await a2aClient(base);
+    const seen: string[] = [];
+    for await (const event of agent.stream("go")) {
+      if ("statusUpdate" in event) {
+        const { message } = event.statusUpdate.status;
+        if (message !== undefined) seen.push(`says ${message.parts[0]?.text}`);
+      } else if ("artifactUpdate" in event) {
+        const { artifact, append } = event.artifactUpdate;
+        seen.push(`${append ? "adds to" : "sets"} ${artifact.artifactId}: ${artifact.parts[0]?.text}`);
+      }
+      if (seen.at(-1) === "sets log: one") {
+        http.server.closeAllConnections();
+        lost.open();
+      }
+      if (seen.at(-1) === "says third") resumed.open();
+    }
+    expect(seen).toEqual([
+      "says first",
+      "sets draft: version 1",
+      "sets log: one",
+      "says second",
+      "sets draft: version 2",
+      "adds to log: two",
+      "says third",
+      "says fourth",
+    ]);
+  });
+
   test("does not repeat a message that may have run, if its connection is lost before there is a task", async () => {
     let runs = 0;
     const { base, http } = await serveAgent({
