@@ -168,9 +168,9 @@ export class AgentTasks implements RunHost {
 
   #prepare(params: SendParams, call: Context, push: TaskPush | undefined): MaybePromise<TaskRun> {
     const owner = ownerOf(call, params.tenant);
-    const { taskId } = params.message;
+    const { taskId = "" } = params.message;
     const first =
-      taskId === undefined
+      taskId === ""
         ? this.#newRecord(params, owner)
         : andThen(this.find(taskId, owner), (record) => this.#continued(params.message, record));
     const share = call.principal === undefined ? undefined : owner;
@@ -190,7 +190,7 @@ export class AgentTasks implements RunHost {
   #newRecord({ message, metadata }: SendParams, owner: string): TaskRecord {
     const now = this.clock.now();
     const id = crypto.randomUUID();
-    const { contextId = crypto.randomUUID() } = message;
+    const contextId = message.contextId || crypto.randomUUID();
     const task: Task = {
       id,
       contextId,
@@ -205,7 +205,7 @@ export class AgentTasks implements RunHost {
   #continued(message: Message, record: TaskRecord): TaskRecord {
     const { task } = record.body;
     const { id, contextId } = task;
-    if (message.contextId !== undefined && message.contextId !== contextId)
+    if ((message.contextId || contextId) !== contextId)
       throw invalidField("message.contextId", "is not that of the task");
     if (isTerminal(task.status.state))
       throw a2aError("UnsupportedOperation", "The task is over; send a message without it", {

@@ -39,7 +39,7 @@ function partFrom(value: unknown): unknown {
 }
 
 function partTo({ text, raw, url, data, mediaType, filename, metadata }: Part): Members {
-  if (text !== undefined) return defined({ kind: "text", text, metadata });
+  if (typeof text === "string") return defined({ kind: "text", text, metadata });
   if (data !== undefined) return defined({ kind: "data", data, metadata });
   const file = defined({ bytes: raw, uri: url, mimeType: mediaType, name: filename });
   return defined({ kind: "file", file, metadata });

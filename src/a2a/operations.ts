@@ -202,7 +202,7 @@ export class Operations {
   ): Promise<TaskPush> {
     const refusal = await this.#needPush().refusal(given.url);
     if (refusal !== undefined) throw invalidField("url", refusal);
-    const config = { ...given, taskId, id: given.id ?? crypto.randomUUID() };
+    const config = { ...given, taskId, id: given.id || crypto.randomUUID() };
     return { config, isLegacy: isLegacy(call.method) };
   }
 

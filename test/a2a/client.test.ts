@@ -74,7 +74,9 @@ describe("a client", () => {
         if (message !== undefined) seen.push(`says ${message.parts[0]?.text}`);
       } else if ("artifactUpdate" in event) {
         const { artifact, append } = event.artifactUpdate;
-        seen.push(`${append ? "adds to" : "sets"} ${artifact.artifactId}: ${artifact.parts[0]?.text}`);
+        seen.push(
+          `${append ? "adds to" : "sets"} ${artifact.artifactId}: ${artifact.parts[0]?.text}`,
+        );
       }
       if (seen.at(-1) === "sets log: one") {
         http.server.closeAllConnections();
@@ -123,8 +125,10 @@ describe("a client", () => {
     const agent = await a2aClient(base, { credentials: { token: "secret" } });
     expect(await agent.send("hi")).toMatchObject({ message: { parts: [{ text: "hello ann" }] } });
     const stranger = await a2aClient(base);
-    await expect(stranger.send("hi")).rejects.toMatchObject({ code: -32001 });
-    await expect(all(stranger.stream("hi"))).rejects.toMatchObject({ code: -32001 });
+    // Not -32001, which is "TaskNotFound" in A2A.
+    const refused = { code: -32000, data: [{ reason: "UNAUTHENTICATED" }] };
+    await expect(stranger.send("hi")).rejects.toMatchObject(refused);
+    await expect(all(stranger.stream("hi"))).rejects.toMatchObject(refused);
     await expect(a2aClient(base, { credentials: { key: "secret" } })).rejects.toThrow(
       /no security scheme "key"/,
     );
@@ -309,7 +313,7 @@ describe("the store in memory", () => {
       execute,
     });
     const { error } = await ask("SendMessage", says("x".repeat(300)));
-    expect(error?.data).toMatchObject({ reason: "busy" });
+    expect(error?.data).toMatchObject([{ reason: "SERVER_BUSY" }]);
   });
 
   test("counts what a message takes in memory, not how long it is", async () => {
@@ -319,6 +323,6 @@ describe("the store in memory", () => {
     });
     const parts = [{ data: Array.from({ length: 10_000 }, () => ({})) }];
     const { error } = await ask("SendMessage", says("", { parts }));
-    expect(error?.data).toMatchObject({ reason: "busy" });
+    expect(error?.data).toMatchObject([{ reason: "SERVER_BUSY" }]);
   });
 });
