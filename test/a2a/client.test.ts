@@ -159,6 +159,33 @@ describe("a client", () => {
     await a2aClient(address, { fetch });
   });
 
+  test("takes the first interface that it knows, with its tenant, and says which version it speaks", async () => {
+    const at = (protocolBinding: string, protocolVersion: string, tenant: string) => ({
+      url: `https://agents.test/${tenant}`,
+      protocolBinding,
+      protocolVersion,
+      tenant,
+    });
+    const interfaces = [
+      at("GRPC", "1.0", "grpc"),
+      at("JSONRPC", "9.0", "later"),
+      at("JSONRPC", "1.0", "mine"),
+    ];
+    const calls: { url: string; version: string | null; body: unknown }[] = [];
+    const fetch = async (url: string, { headers, body }: RequestInit) => {
+      if (body === undefined) return Response.json({ name: "x", supportedInterfaces: interfaces });
+      const call = JSON.parse(String(body));
+      calls.push({ url, version: new Headers(headers).get("a2a-version"), body: call.params });
+      const task = { id: "1", contextId: "2", status: { state: "TASK_STATE_COMPLETED" } };
+      return Response.json({ jsonrpc: "2.0", id: call.id, result: task });
+    };
+    const agent = await a2aClient("https://agents.test", { fetch });
+    await agent.getTask("1");
+    expect(calls).toEqual([
+      { url: "https://agents.test/mine", version: "1.0", body: { id: "1", tenant: "mine" } },
+    ]);
+  });
+
   test("leaves a stream by its signal, and the task continues", async () => {
     const { passed, open } = gate();
     const { base } = await serveAgent({

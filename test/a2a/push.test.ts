@@ -271,6 +271,23 @@ describe("our own webhook", () => {
   });
 });
 
+test("a name that leads into a private network later is not connected to", async () => {
+  const hook = await receiver();
+  const lookup = vi.spyOn(dns, "lookup");
+  onTestFinished(() => lookup.mockRestore());
+  const leadsTo = (...addresses: string[]) =>
+    lookup.mockResolvedValueOnce(addresses.map((address) => ({ address, family: 4 })) as never);
+  const { refusal, post } = webhooks();
+  const url = `https://rebinding.example:${new URL(hook.url).port}/hook`;
+  leadsTo("93.184.216.34");
+  expect(await refusal(url)).toBeUndefined();
+  const { signal } = new AbortController();
+  leadsTo("127.0.0.1");
+  await expect(post(url, {}, "{}", signal)).rejects.toThrow(/private network/);
+  leadsTo("93.184.216.34", "127.0.0.1");
+  await expect(post(url, {}, "{}", signal)).rejects.toThrow(/private network/);
+});
+
 test("names that take long to look up hold two threads at most, and end with their attempt", async () => {
   const looks: ((found: { address: string; family: number }[]) => void)[] = [];
   const lookup = vi
