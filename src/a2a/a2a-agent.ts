@@ -18,7 +18,7 @@ import {
   type CardSigner,
   cardOf,
 } from "./card.ts";
-import { a2aError } from "./errors.ts";
+import { a2aError, sentError } from "./errors.ts";
 import type { Execute } from "./executor.ts";
 import { methodsExecutor, skillsOf } from "./method-skills.ts";
 import { methodsOf } from "./methods.ts";
@@ -196,5 +196,11 @@ a2aAgent.fromTools = async (
 
 const json = ["application/json", "text/plain"];
 
-/** A2A has no batches, and its params are objects. */
-const profile = { nullIds: true, positionalParams: false, batches: () => false };
+/** A2A has neither notifications nor batches, and its params are objects. */
+const profile = {
+  nullIds: true,
+  notifications: false,
+  positionalParams: false,
+  batches: () => false,
+  sentError,
+};

@@ -11,10 +11,10 @@ import { agentMessage, statusEvent } from "./agent-update.ts";
 import { a2aError, invalidField, taskNotFound } from "./errors.ts";
 import type { Execute } from "./executor.ts";
 import { HandedTask } from "./handed-task.ts";
+import { messageTo, taskTo } from "./legacy.ts";
 import {
   isTerminal,
   type Message,
-  type PushConfig,
   type SendParams,
   type StreamResponse,
   type Task,
@@ -27,6 +27,7 @@ import {
   changeBy,
   firstRecord,
   type TaskBody,
+  type TaskPush,
   type TaskRecord,
   withPush,
   withTask,
@@ -65,7 +66,7 @@ export class AgentTasks implements RunHost {
   }
 
   /** Runs the agent on a message. */
-  start(params: SendParams, call: Context, push: PushConfig | undefined): MaybePromise<TaskRun> {
+  start(params: SendParams, call: Context, push: TaskPush | undefined): MaybePromise<TaskRun> {
     return andThen(this.#prepare(params, call, push), (run) => {
       this.#drive(run, params, call);
       return run;
@@ -76,7 +77,7 @@ export class AgentTasks implements RunHost {
   startStream(
     params: SendParams,
     call: Context,
-    push: PushConfig | undefined,
+    push: TaskPush | undefined,
   ): MaybePromise<Subscription> {
     return andThen(this.#prepare(params, call, push), (run) => {
       const subscription = new Subscription(this.#table, run.id, false);
@@ -153,8 +154,9 @@ export class AgentTasks implements RunHost {
   }
 
   #push({ body }: TaskRecord, events: readonly StreamResponse[]): void {
-    for (const config of body.push)
-      for (const event of events) this.#settings.push?.send(config, event);
+    for (const push of body.push)
+      for (const event of notificationsOf(push, body.task, events))
+        this.#settings.push?.send(push, event);
   }
 
   #failed(record: TaskRecord): WorkChange<TaskBody, StreamResponse> {
@@ -164,17 +166,17 @@ export class AgentTasks implements RunHost {
     return changeBy(record, [statusEvent(task, "TASK_STATE_FAILED", now, message)], now);
   }
 
-  #prepare(params: SendParams, call: Context, push: PushConfig | undefined): MaybePromise<TaskRun> {
+  #prepare(params: SendParams, call: Context, push: TaskPush | undefined): MaybePromise<TaskRun> {
     const owner = ownerOf(call, params.tenant);
-    const { taskId } = params.message;
+    const { taskId = "" } = params.message;
     const first =
-      taskId === undefined
+      taskId === ""
         ? this.#newRecord(params, owner)
         : andThen(this.find(taskId, owner), (record) => this.#continued(params.message, record));
     const share = call.principal === undefined ? undefined : owner;
     return andThen(
       first,
-      (record) => new TaskRun(this, this.#table.admit(withConfig(record, push), share)),
+      (record) => new TaskRun(this, this.#table.admit(withWebhook(record, push), share)),
     );
   }
 
@@ -188,7 +190,7 @@ export class AgentTasks implements RunHost {
   #newRecord({ message, metadata }: SendParams, owner: string): TaskRecord {
     const now = this.clock.now();
     const id = crypto.randomUUID();
-    const { contextId = crypto.randomUUID() } = message;
+    const contextId = message.contextId || crypto.randomUUID();
     const task: Task = {
       id,
       contextId,
@@ -203,7 +205,7 @@ export class AgentTasks implements RunHost {
   #continued(message: Message, record: TaskRecord): TaskRecord {
     const { task } = record.body;
     const { id, contextId } = task;
-    if (message.contextId !== undefined && message.contextId !== contextId)
+    if ((message.contextId || contextId) !== contextId)
       throw invalidField("message.contextId", "is not that of the task");
     if (isTerminal(task.status.state))
       throw a2aError("UnsupportedOperation", "The task is over; send a message without it", {
@@ -221,10 +223,22 @@ export class AgentTasks implements RunHost {
   }
 }
 
-function withConfig(record: TaskRecord, config: PushConfig | undefined): TaskRecord {
-  if (config === undefined) return record;
-  const others = record.body.push.filter(({ id }) => id !== config.id);
-  return withPush(record, [...others, { ...config, taskId: record.id }]);
+function withWebhook(record: TaskRecord, push: TaskPush | undefined): TaskRecord {
+  if (push === undefined) return record;
+  const config = { ...push.config, taskId: record.id };
+  const others = record.body.push.filter((each) => each.config.id !== config.id);
+  return withPush(record, [...others, { ...push, config }]);
+}
+
+/** What a webhook gets of a change: each event, or in 0.3 the task as it is then. */
+function notificationsOf(
+  { isLegacy }: TaskPush,
+  task: Task,
+  events: readonly StreamResponse[],
+): readonly object[] {
+  if (!isLegacy) return events;
+  const message = events.find((event) => "message" in event);
+  return [message === undefined ? taskTo(task) : messageTo(message.message)];
 }
 
 const everyone = JSON.stringify(["", null]);

@@ -1,4 +1,5 @@
 import { ErrorCode, RpcError } from "../protocol/errors.ts";
+import type { ErrorObject } from "../protocol/message.ts";
 
 /** The errors of A2A, with their codes. */
 export const A2aErrorCode = {
@@ -38,11 +39,15 @@ export function a2aError(
   message: string,
   metadata?: Readonly<Record<string, string>>,
 ): RpcError {
-  const reason = name.replace(/(?<=[a-z])(?=[A-Z])/g, "_").toUpperCase();
-  const info = { "@type": errorInfo, reason, domain: "a2a-protocol.org" };
+  const info = { "@type": errorInfo, reason: upperSnake(name), domain: "a2a-protocol.org" };
   return new RpcError(A2aErrorCode[name], message, [
     metadata === undefined ? info : { ...info, metadata },
   ]);
+}
+
+/** "TaskNotFound" is "TASK_NOT_FOUND". */
+function upperSnake(name: string): string {
+  return name.replace(/(?<=[a-z])(?=[A-Z])/g, "_").toUpperCase();
 }
 
 /** The error for params that are not what A2A requires; `field` is a path such as `message.parts[0]`. */
@@ -50,6 +55,41 @@ export function invalidField(field: string, description: string): RpcError {
   return new RpcError(ErrorCode.InvalidParams, `Invalid params: ${field} ${description}`, [
     { "@type": badRequest, fieldViolations: [{ field, description }] },
   ]);
+}
+
+/** The names of the codes that are not of A2A. */
+const reasons = new Map<number, string>(
+  Object.entries(ErrorCode).map(([name, code]) => [code, upperSnake(name)]),
+);
+
+/** A code of JSON-RPC for other errors, which A2A does not use. */
+const otherError = -32000;
+const ownInfo = { "@type": errorInfo, domain: "callwire" };
+
+/** Errors as A2A has them: the data is an array, and our own codes, which mean something else there, become reasons. */
+export function sentError(error: ErrorObject): ErrorObject {
+  const { code, message, data } = error;
+  const reason = reasons.get(code);
+  if (reason === undefined || Array.isArray(data)) return error;
+  // A2A reserves these for itself.
+  const isFree = code > -32001 || code < -32099;
+  if (isFree && data === undefined) return error;
+  return {
+    code: isFree ? code : otherError,
+    message,
+    data: [{ ...ownInfo, reason, ...facts(data) }],
+  };
+}
+
+/** The facts of an error as strings, because the metadata of an `ErrorInfo` can have no others. */
+function facts(data: unknown): { readonly metadata?: Readonly<Record<string, string>> } {
+  if (data === undefined) return {};
+  const members = typeof data === "object" && data !== null ? data : { details: data };
+  const entries = Object.entries(members).map(([name, value]) => [
+    name,
+    typeof value === "object" ? JSON.stringify(value) : String(value),
+  ]);
+  return { metadata: Object.fromEntries(entries) };
 }
 
 export function taskNotFound(id: string): RpcError {

@@ -12,6 +12,11 @@ import type {
   TaskStatus,
 } from "./model.ts";
 
+/** Whether a method is one of 0.3: only those have slashes in their names. */
+export function isLegacy(method: string): boolean {
+  return method.includes("/");
+}
+
 type Members = Readonly<Record<string, unknown>>;
 
 function members(value: unknown): Members {
@@ -34,7 +39,7 @@ function partFrom(value: unknown): unknown {
 }
 
 function partTo({ text, raw, url, data, mediaType, filename, metadata }: Part): Members {
-  if (text !== undefined) return defined({ kind: "text", text, metadata });
+  if (typeof text === "string") return defined({ kind: "text", text, metadata });
   if (data !== undefined) return defined({ kind: "data", data, metadata });
   const file = defined({ bytes: raw, uri: url, mimeType: mediaType, name: filename });
   return defined({ kind: "file", file, metadata });
@@ -55,7 +60,7 @@ function messageFrom(value: unknown): unknown {
   };
 }
 
-function messageTo({ role, parts, ...rest }: Message): Members {
+export function messageTo({ role, parts, ...rest }: Message): Members {
   return {
     kind: "message",
     ...rest,

@@ -26,6 +26,7 @@ export interface Part {
   readonly metadata?: Metadata;
 }
 
+/** In messages of clients, empty ids count as absent, as in the JSON of Protocol Buffers. */
 export interface Message {
   readonly messageId: string;
   readonly role: "ROLE_USER" | "ROLE_AGENT";

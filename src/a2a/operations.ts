@@ -5,6 +5,7 @@ import { type AgentTasks, ownerOf } from "./agent-tasks.ts";
 import type { AgentCard } from "./card.ts";
 import { a2aError, invalidField } from "./errors.ts";
 import { declaredExtensions } from "./handed-task.ts";
+import { isLegacy } from "./legacy.ts";
 import type {
   ListTasksParams,
   ListTasksResult,
@@ -17,7 +18,7 @@ import type {
 } from "./model.ts";
 import type { PushReference, TaskReference } from "./params-check.ts";
 import type { PushSender } from "./push-sender.ts";
-import { type TaskRecord, withPush } from "./task-record.ts";
+import { type TaskPush, type TaskRecord, withPush } from "./task-record.ts";
 import type { TaskRun } from "./task-run.ts";
 
 export interface OperationSettings {
@@ -112,9 +113,11 @@ export class Operations {
     call: Context,
   ): Promise<PushConfig> {
     const { tasks } = this.#settings;
-    const config = await this.#pushConfig(given, given.taskId);
+    const added = await this.#taskPush(given, given.taskId, call);
+    const { config } = added;
     await tasks.change(config.taskId, ownerOf(call, given.tenant), (record) => {
-      const push = [...record.body.push.filter(({ id }) => id !== config.id), config];
+      const others = record.body.push.filter((each) => each.config.id !== config.id);
+      const push = [...others, added];
       if (push.length > maxPushConfigs)
         throw a2aError(
           "UnsupportedOperation",
@@ -126,8 +129,8 @@ export class Operations {
   }
 
   async getPush({ taskId, id, tenant }: PushReference, call: Context): Promise<PushConfig> {
-    const { push } = await this.#pushed(taskId, tenant, call);
-    const config = push.find((each) => each.id === id);
+    const configs = await this.#pushConfigs(taskId, tenant, call);
+    const config = configs.find((each) => each.id === id);
     if (config === undefined)
       throw a2aError("TaskNotFound", "There is no such push notification config", { taskId, id });
     return config;
@@ -137,15 +140,14 @@ export class Operations {
     { taskId, tenant }: { readonly taskId: string; readonly tenant?: string },
     call: Context,
   ): Promise<{ configs: readonly PushConfig[]; nextPageToken: string }> {
-    const { push } = await this.#pushed(taskId, tenant, call);
-    return { configs: push, nextPageToken: "" };
+    return { configs: await this.#pushConfigs(taskId, tenant, call), nextPageToken: "" };
   }
 
   async deletePush({ taskId, id, tenant }: PushReference, call: Context): Promise<object> {
-    const { push } = await this.#pushed(taskId, tenant, call);
-    if (push.some((each) => each.id === id)) {
+    const configs = await this.#pushConfigs(taskId, tenant, call);
+    if (configs.some((each) => each.id === id)) {
       await this.#settings.tasks.change(taskId, ownerOf(call, tenant), (record) => {
-        const rest = record.body.push.filter((each) => each.id !== id);
+        const rest = record.body.push.filter(({ config }) => config.id !== id);
         return { record: nextWithPush(record, rest) };
       });
     }
@@ -182,7 +184,7 @@ export class Operations {
   }
 
   /** Refuses a message that the agent cannot take, and gives its webhook, if it names one. */
-  #accept(params: SendParams, call: Context): MaybePromise<PushConfig | undefined> {
+  #accept(params: SendParams, call: Context): MaybePromise<TaskPush | undefined> {
     const { card } = this.#settings;
     for (const { uri, required = false } of card.capabilities.extensions ?? []) {
       if (required && !declaredExtensions(call).includes(uri))
@@ -190,25 +192,28 @@ export class Operations {
     }
     for (const part of params.message.parts) checkMediaType(part, card);
     const config = params.configuration?.taskPushNotificationConfig;
-    return config === undefined ? undefined : this.#pushConfig(config, "");
+    return config === undefined ? undefined : this.#taskPush(config, "", call);
   }
 
-  async #pushConfig(
+  async #taskPush(
     given: Omit<PushConfig, "taskId" | "id"> & { id?: string },
     taskId: string,
-  ): Promise<PushConfig> {
+    call: Context,
+  ): Promise<TaskPush> {
     const refusal = await this.#needPush().refusal(given.url);
     if (refusal !== undefined) throw invalidField("url", refusal);
-    return { ...given, taskId, id: given.id ?? crypto.randomUUID() };
+    const config = { ...given, taskId, id: given.id || crypto.randomUUID() };
+    return { config, isLegacy: isLegacy(call.method) };
   }
 
-  async #pushed(
+  async #pushConfigs(
     taskId: string,
     tenant: string | undefined,
     call: Context,
-  ): Promise<{ readonly push: readonly PushConfig[] }> {
+  ): Promise<readonly PushConfig[]> {
     this.#needPush();
-    return (await this.#settings.tasks.find(taskId, ownerOf(call, tenant))).body;
+    const { body } = await this.#settings.tasks.find(taskId, ownerOf(call, tenant));
+    return body.push.map(({ config }) => config);
   }
 
   #needPush(): PushSender {
@@ -247,7 +252,7 @@ function withHistory(task: Task, length: number | undefined): Task {
   return length === 0 ? rest : { ...rest, history: history.slice(-length) };
 }
 
-function nextWithPush(record: TaskRecord, push: readonly PushConfig[]): TaskRecord {
+function nextWithPush(record: TaskRecord, push: readonly TaskPush[]): TaskRecord {
   return { ...withPush(record, push), version: record.version + 1 };
 }
 

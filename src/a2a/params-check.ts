@@ -105,15 +105,17 @@ const part: Check = (value) => {
   const found = partShape(value);
   if (found !== undefined) return found;
   let given = 0;
-  for (const member of contents) if ((value as Part)[member] !== undefined) given++;
+  // Null is a value of `data`, and counts as absent elsewhere.
+  for (const member of contents) if (((value as Part)[member] ?? undefined) !== undefined) given++;
+  if ((value as Part).data === null) given++;
   return given === 1 ? undefined : fault("must have exactly one of text, raw, url and data");
 };
 
 const message = shape(
   { messageId: name, role: oneOf(["ROLE_USER", "ROLE_AGENT"]), parts: list(part, 1) },
   {
-    contextId: name,
-    taskId: name,
+    contextId: text,
+    taskId: text,
     metadata: record,
     extensions: list(text),
     referenceTaskIds: list(text),
@@ -121,7 +123,7 @@ const message = shape(
 );
 
 const pushMembers = {
-  id: name,
+  id: text,
   token: text,
   tenant: text,
   authentication: shape({ scheme: name }, { credentials: text }),

@@ -1,6 +1,6 @@
 import type { Clock, Timer } from "../protocol/clock.ts";
 import type { Log } from "../protocol/log.ts";
-import type { PushConfig, StreamResponse } from "./model.ts";
+import type { TaskPush } from "./task-record.ts";
 
 /** Delivers one notification; resolves to the HTTP status of the receiver. Rejects if it cannot be reached. */
 export interface Webhooks {
@@ -51,8 +51,9 @@ export class PushSender {
     return this.#webhooks.refusal(url);
   }
 
-  send(config: PushConfig, event: StreamResponse): void {
+  send(push: TaskPush, event: object): void {
     if (this.#isClosed) return;
+    const { config } = push;
     const key = `${config.taskId} ${config.id}`;
     const body = JSON.stringify(event);
     const queue = this.#queues.get(key);
@@ -69,7 +70,7 @@ export class PushSender {
     else {
       const begun = [body];
       this.#queues.set(key, begun);
-      void this.#deliverAll(config, begun).finally(() => this.#queues.delete(key));
+      void this.#deliverAll(push, begun).finally(() => this.#queues.delete(key));
     }
   }
 
@@ -80,19 +81,20 @@ export class PushSender {
     for (const goOn of this.#inLine.splice(0)) goOn();
   }
 
-  async #deliverAll(config: PushConfig, queue: string[]): Promise<void> {
+  async #deliverAll(push: TaskPush, queue: string[]): Promise<void> {
     for (;;) {
       const [body] = queue;
       if (body === undefined || this.#isClosed) return;
-      await this.#deliver(config, body);
+      await this.#deliver(push, body);
       this.#waitingLength -= body.length;
       queue.shift();
     }
   }
 
-  async #deliver(config: PushConfig, body: string): Promise<void> {
+  async #deliver({ config, isLegacy }: TaskPush, body: string): Promise<void> {
     const { url, token, authentication, taskId, id } = config;
-    const headers: Record<string, string> = { "content-type": "application/a2a+json" };
+    const contentType = isLegacy ? "application/json" : "application/a2a+json";
+    const headers: Record<string, string> = { "content-type": contentType };
     if (token !== undefined) headers["x-a2a-notification-token"] = token;
     if (authentication?.credentials !== undefined)
       headers.authorization = `${authentication.scheme} ${authentication.credentials}`;

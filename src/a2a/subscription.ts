@@ -89,12 +89,21 @@ export class Subscription implements AsyncIterableIterator<StreamResponse> {
     const last = this.#last;
     if (last !== undefined && record.version <= last.version) return;
     this.#last = record;
-    const events = known ?? missedEvents(last, record);
+    const events = eventsAfter(last, record, known);
     this.push(events);
     if (events.length > 0 && record.phase !== "active") this.end();
   }
 }
 
-function missedEvents(last: TaskRecord | undefined, { body }: TaskRecord): StreamResponse[] {
-  return last === undefined ? [{ task: body.task }] : changesBetween(last.body.task, body.task);
+/** The events that led to a record. A stream has the task only once, at its beginning. */
+function eventsAfter(
+  last: TaskRecord | undefined,
+  { body }: TaskRecord,
+  known: readonly StreamResponse[] | undefined,
+): readonly StreamResponse[] {
+  if (last === undefined) return known ?? [{ task: body.task }];
+  const before = last.body.task;
+  if (known === undefined) return changesBetween(before, body.task);
+  // The next message of the client begins with the task again.
+  return known.flatMap((event) => ("task" in event ? changesBetween(before, event.task) : [event]));
 }

@@ -1,4 +1,4 @@
-import type { Artifact, Part, StreamResponse, Task } from "./model.ts";
+import type { Artifact, ArtifactUpdate, Message, Part, StreamResponse, Task } from "./model.ts";
 
 /** The task after an event. Agents and clients use the same rule, so that both have the same task. */
 export function changed(task: Task, event: StreamResponse): Task {
@@ -35,20 +35,39 @@ function partsOf({ parts }: { readonly parts?: readonly Part[] | null }): readon
 
 /** The events that lead from one state of a task to a later one, for a client that missed them. */
 export function changesBetween(before: Task, after: Task): StreamResponse[] {
-  const { id: taskId, contextId } = after;
+  const { id: taskId, contextId, status } = after;
   const events: StreamResponse[] = [];
+  for (const message of missedMessages(before, after)) {
+    // The history has what the agent said, but not in which state: it went on after it.
+    const said = { state: "TASK_STATE_WORKING", message } as const;
+    events.push({ statusUpdate: { taskId, contextId, status: said } });
+  }
   for (const artifact of after.artifacts ?? []) {
     const known = before.artifacts?.find(({ artifactId }) => artifactId === artifact.artifactId);
-    if (known === undefined) events.push({ artifactUpdate: { taskId, contextId, artifact } });
-    else if (partsOf(artifact).length > partsOf(known).length) {
-      const parts = partsOf(artifact).slice(partsOf(known).length);
-      events.push({
-        artifactUpdate: { taskId, contextId, artifact: { ...artifact, parts }, append: true },
-      });
-    }
+    const change = known === undefined ? { artifact } : artifactChange(known, artifact);
+    if (change !== undefined) events.push({ artifactUpdate: { taskId, contextId, ...change } });
   }
-  const { status } = after;
   if (status.state !== before.status.state || status.timestamp !== before.status.timestamp)
     events.push({ statusUpdate: { taskId, contextId, status } });
   return events;
+}
+
+/** What the agent said in between; its last message is that of the status. */
+function missedMessages(before: Task, { history, status }: Task): readonly Message[] {
+  const known = new Set([before.status, status].map(({ message }) => message?.messageId));
+  for (const { messageId } of before.history ?? []) known.add(messageId);
+  return (history ?? []).filter(
+    ({ role, messageId }) => role === "ROLE_AGENT" && !known.has(messageId),
+  );
+}
+
+/** The parts that follow those that are known, or the whole artifact if it was replaced. */
+function artifactChange(
+  known: Artifact,
+  artifact: Artifact,
+): Pick<ArtifactUpdate, "artifact" | "append"> | undefined {
+  const [before, after] = [partsOf(known), partsOf(artifact)];
+  if (JSON.stringify(after.slice(0, before.length)) !== JSON.stringify(before)) return { artifact };
+  const parts = after.slice(before.length);
+  return parts.length === 0 ? undefined : { artifact: { ...artifact, parts }, append: true };
 }

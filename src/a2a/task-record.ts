@@ -11,10 +11,17 @@ import {
 } from "./model.ts";
 import { changed } from "./task-change.ts";
 
+/** A webhook of a task. */
+export interface TaskPush {
+  readonly config: PushConfig;
+  /** Its client speaks 0.3. */
+  readonly isLegacy: boolean;
+}
+
 /** A task with what its clients do not see. */
 export interface TaskBody {
   readonly task: Task;
-  readonly push: readonly PushConfig[];
+  readonly push: readonly TaskPush[];
 }
 
 export type TaskRecord = WorkRecord<TaskBody>;
@@ -77,7 +84,7 @@ export function changeBy(
 }
 
 /** The record with other webhooks. */
-export function withPush(before: TaskRecord, push: readonly PushConfig[]): TaskRecord {
+export function withPush(before: TaskRecord, push: readonly TaskPush[]): TaskRecord {
   return { ...before, body: { ...before.body, push } };
 }
 

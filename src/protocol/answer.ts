@@ -76,8 +76,7 @@ export class Answerer implements Writer, EntryAnswerer {
   constructor(handle: Handle, settings: AnswerSettings) {
     this.#handle = handle;
     this.settings = settings;
-    const noId = settings.profile?.nullIds === false ? undefined : "null";
-    this.writer = new ReplyWriter(settings, noId);
+    this.writer = new ReplyWriter(settings);
     this.#watch = settings.watch;
     this.#overload = settings.overload;
     this.#speaks1 = settings.versions.has("1.0");

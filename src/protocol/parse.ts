@@ -14,10 +14,14 @@ export type Version = "1.0" | "2.0";
 export interface Profile {
   /** False refuses the id null, and leaves `id` out of replies to unreadable messages. */
   readonly nullIds: boolean;
+  /** False refuses requests without an id. @default true */
+  readonly notifications?: boolean;
   /** False accepts params by name only. */
   readonly positionalParams: boolean;
   /** Whether batches from this origin are accepted. */
   batches(origin: Origin): boolean;
+  /** How an error is sent, if our codes mean something else there. @default as it is */
+  sentError?(error: ErrorObject): ErrorObject;
 }
 
 /** Which messages are valid requests. */
@@ -60,6 +64,8 @@ export function requestFault(
     // The message itself is one level.
     if (mayBeDeep && exceedsDepth(params, rules.limits.maxDepth - 1)) return tooDeep(rules.limits);
   }
+  if (id === undefined && rules.profile?.notifications === false)
+    return 'the member "id" is missing';
   if (id === null && rules.profile?.nullIds === false) return 'the member "id" must not be null';
   if (typeof id === "number" || id === undefined || id === null) return undefined;
   if (typeof id !== "string") return 'the member "id" must be a string, a number or null';

@@ -8,7 +8,7 @@ import type { Limits } from "./limits.ts";
 import type { Log } from "./log.ts";
 import { type ErrorObject, failure, type Reply } from "./message.ts";
 import type { Origin } from "./origin.ts";
-import { type BatchText, isUnsafe, numberAsWritten, type Version } from "./parse.ts";
+import { type BatchText, isUnsafe, numberAsWritten, type Profile, type Version } from "./parse.ts";
 import {
   type DataLost,
   errorText,
@@ -28,6 +28,7 @@ export interface WriterSettings {
   readonly log: Log;
   /** Whether errors in 1.0 are strings. */
   readonly stringErrors?: boolean;
+  readonly profile?: Profile | undefined;
 }
 
 /** How every 2.0 response with a result begins, and no error does. */
@@ -39,14 +40,17 @@ export class ReplyWriter {
   readonly #stringErrors: boolean;
   /** The id in replies to messages without a readable id. */
   readonly #noId: string | undefined;
+  readonly #profile: Profile | undefined;
   readonly #disclose: Disclose | undefined;
   readonly #log: Log;
 
-  constructor(settings: WriterSettings, noId: string | undefined) {
+  constructor(settings: WriterSettings) {
+    const { profile } = settings;
+    this.#noId = profile?.nullIds === false ? undefined : "null";
+    this.#profile = profile;
     this.#disclose = settings.disclose;
     this.#limits = settings.limits;
     this.#stringErrors = settings.stringErrors === true;
-    this.#noId = noId;
     this.#log = settings.log;
   }
 
@@ -181,7 +185,7 @@ export class ReplyWriter {
     const typed = typedText(text, types);
     return typed.length <= this.#limits.maxReplyLength
       ? typed
-      : errorText(version, id, this.#replyTooLarge());
+      : this.#errorText(version, id, this.#replyTooLarge());
   }
 
   /** Applies `disclose` to a fault that arose after all middleware. */
@@ -220,10 +224,16 @@ export class ReplyWriter {
       : this.#errorText(version, id, this.#replyTooLarge());
   }
 
-  #errorText(version: Version, id: string, error: ErrorObject, lost?: DataLost): string {
-    return version === "1.0" && this.#stringErrors
-      ? stringErrorText(id, error, lost)
-      : errorText(version, id, error, lost);
+  #errorText(
+    version: Version,
+    id: string | undefined,
+    error: ErrorObject,
+    lost?: DataLost,
+  ): string {
+    const sent = this.#profile?.sentError?.(error) ?? error;
+    return version === "1.0" && this.#stringErrors && id !== undefined
+      ? stringErrorText(id, sent, lost)
+      : errorText(version, id, sent, lost);
   }
 
   /** Rejects a message that is not a request, under its id if that can be read. */
@@ -246,12 +256,12 @@ export class ReplyWriter {
     const error = invalidRequest(fault);
     if (watched !== undefined) watched.error = error;
     if (batch === undefined) origin.lastError = error;
-    return errorText("2.0", written, error);
+    return this.#errorText("2.0", written, error);
   }
 
   /** An error that does not belong to a call. */
   unnamed(error: ErrorObject): string {
-    return errorText("2.0", this.#noId, error);
+    return this.#errorText("2.0", this.#noId, error);
   }
 
   /** Replaces the replies to a batch that are too long together. */

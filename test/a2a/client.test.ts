@@ -50,6 +50,52 @@ describe("a client", () => {
     });
   });
 
+  test("gets what the agent said and replaced while the connection was lost", async () => {
+    const [lost, resumed] = [gate(), gate()];
+    const { base, http } = await serveAgent({
+      async *execute() {
+        yield { state: "working", message: "first" };
+        yield { artifact: { artifactId: "draft", parts: "version 1" } };
+        yield { artifact: { artifactId: "log", parts: "one" } };
+        await lost.passed;
+        yield { state: "working", message: "second" };
+        yield { artifact: { artifactId: "draft", parts: "version 2" } };
+        yield { artifact: { artifactId: "log", parts: "two" }, append: true };
+        yield { state: "working", message: "third" };
+        await resumed.passed;
+        yield { state: "completed", message: "fourth" };
+      },
+    });
+    const agent = await a2aClient(base);
+    const seen: string[] = [];
+    for await (const event of agent.stream("go")) {
+      if ("statusUpdate" in event) {
+        const { message } = event.statusUpdate.status;
+        if (message !== undefined) seen.push(`says ${message.parts[0]?.text}`);
+      } else if ("artifactUpdate" in event) {
+        const { artifact, append } = event.artifactUpdate;
+        seen.push(
+          `${append ? "adds to" : "sets"} ${artifact.artifactId}: ${artifact.parts[0]?.text}`,
+        );
+      }
+      if (seen.at(-1) === "sets log: one") {
+        http.server.closeAllConnections();
+        lost.open();
+      }
+      if (seen.at(-1) === "says third") resumed.open();
+    }
+    expect(seen).toEqual([
+      "says first",
+      "sets draft: version 1",
+      "sets log: one",
+      "says second",
+      "sets draft: version 2",
+      "adds to log: two",
+      "says third",
+      "says fourth",
+    ]);
+  });
+
   test("does not repeat a message that may have run, if its connection is lost before there is a task", async () => {
     let runs = 0;
     const { base, http } = await serveAgent({
@@ -79,8 +125,10 @@ describe("a client", () => {
     const agent = await a2aClient(base, { credentials: { token: "secret" } });
     expect(await agent.send("hi")).toMatchObject({ message: { parts: [{ text: "hello ann" }] } });
     const stranger = await a2aClient(base);
-    await expect(stranger.send("hi")).rejects.toMatchObject({ code: -32001 });
-    await expect(all(stranger.stream("hi"))).rejects.toMatchObject({ code: -32001 });
+    // Not -32001, which is "TaskNotFound" in A2A.
+    const refused = { code: -32000, data: [{ reason: "UNAUTHENTICATED" }] };
+    await expect(stranger.send("hi")).rejects.toMatchObject(refused);
+    await expect(all(stranger.stream("hi"))).rejects.toMatchObject(refused);
     await expect(a2aClient(base, { credentials: { key: "secret" } })).rejects.toThrow(
       /no security scheme "key"/,
     );
@@ -109,6 +157,33 @@ describe("a client", () => {
     const origins = ["http://agents.test"];
     await a2aClient(address, { credentials: { token: "secret" }, origins, fetch });
     await a2aClient(address, { fetch });
+  });
+
+  test("takes the first interface that it knows, with its tenant, and says which version it speaks", async () => {
+    const at = (protocolBinding: string, protocolVersion: string, tenant: string) => ({
+      url: `https://agents.test/${tenant}`,
+      protocolBinding,
+      protocolVersion,
+      tenant,
+    });
+    const interfaces = [
+      at("GRPC", "1.0", "grpc"),
+      at("JSONRPC", "9.0", "later"),
+      at("JSONRPC", "1.0", "mine"),
+    ];
+    const calls: { url: string; version: string | null; body: unknown }[] = [];
+    const fetch = async (url: string, { headers, body }: RequestInit) => {
+      if (body === undefined) return Response.json({ name: "x", supportedInterfaces: interfaces });
+      const call = JSON.parse(String(body));
+      calls.push({ url, version: new Headers(headers).get("a2a-version"), body: call.params });
+      const task = { id: "1", contextId: "2", status: { state: "TASK_STATE_COMPLETED" } };
+      return Response.json({ jsonrpc: "2.0", id: call.id, result: task });
+    };
+    const agent = await a2aClient("https://agents.test", { fetch });
+    await agent.getTask("1");
+    expect(calls).toEqual([
+      { url: "https://agents.test/mine", version: "1.0", body: { id: "1", tenant: "mine" } },
+    ]);
   });
 
   test("leaves a stream by its signal, and the task continues", async () => {
@@ -265,7 +340,7 @@ describe("the store in memory", () => {
       execute,
     });
     const { error } = await ask("SendMessage", says("x".repeat(300)));
-    expect(error?.data).toMatchObject({ reason: "busy" });
+    expect(error?.data).toMatchObject([{ reason: "SERVER_BUSY" }]);
   });
 
   test("counts what a message takes in memory, not how long it is", async () => {
@@ -275,6 +350,6 @@ describe("the store in memory", () => {
     });
     const parts = [{ data: Array.from({ length: 10_000 }, () => ({})) }];
     const { error } = await ask("SendMessage", says("", { parts }));
-    expect(error?.data).toMatchObject({ reason: "busy" });
+    expect(error?.data).toMatchObject([{ reason: "SERVER_BUSY" }]);
   });
 });

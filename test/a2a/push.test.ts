@@ -6,7 +6,6 @@ import { webhookMount, webhooks } from "callwire/a2a/node";
 import { serveHttp } from "callwire/http/node";
 import { FakeClock } from "callwire/testing";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import type { StreamResponse } from "../../src/a2a/model.ts";
 import { PushSender, type Webhooks } from "../../src/a2a/push-sender.ts";
 import { gate, type Parsed, says, serveAgent } from "./served-agent.ts";
 
@@ -26,7 +25,8 @@ async function receiver(...statuses: number[]) {
     response.writeHead(status, status === 302 ? { location: "http://127.0.0.1:9/" } : {}).end();
     const body = JSON.parse(text);
     if (status === 200) deliveries.push({ headers: request.headers, body });
-    if (status === 200 && body.statusUpdate?.status.state === "TASK_STATE_COMPLETED") last.open();
+    const { state } = body.statusUpdate?.status ?? body.status ?? {};
+    if (status === 200 && /completed$/i.test(state)) last.open();
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   onTestFinished(() => {
@@ -108,6 +108,65 @@ describe("a webhook", () => {
   });
 });
 
+test("a webhook of a client of 0.3 gets the task in the form of 0.3, and one of 1.0 its events", async () => {
+  const [old, other] = [await receiver(), await receiver()];
+  const { passed, open } = gate();
+  const { ask } = await serveAgent({
+    push: webhooks({ allow: [old.host, other.host] }),
+    async *execute() {
+      await passed;
+      yield "done";
+    },
+  });
+  const legacy = { "a2a-version": "0.3" };
+  const message = {
+    kind: "message",
+    messageId: "1",
+    role: "user",
+    parts: [{ kind: "text", text: "go" }],
+  };
+  const { id } = (
+    await ask("message/send", { message, configuration: { blocking: false } }, legacy)
+  ).result;
+  const pushNotificationConfig = { url: old.url, token: "secret" };
+  await ask("tasks/pushNotificationConfig/set", { taskId: id, pushNotificationConfig }, legacy);
+  await ask("CreateTaskPushNotificationConfig", { taskId: id, url: other.url });
+  open();
+  await Promise.all([old.completed, other.completed]);
+  expect(old.deliveries[0]?.headers).toMatchObject({
+    "content-type": "application/json",
+    "x-a2a-notification-token": "secret",
+  });
+  expect(old.deliveries.map(({ body }) => [body.kind, body.status.state])).toEqual([
+    ["task", "working"],
+    ["task", "completed"],
+  ]);
+  expect(old.deliveries.at(-1)?.body.artifacts[0].parts).toEqual([{ kind: "text", text: "done" }]);
+  expect(other.deliveries.at(-1)?.body).toMatchObject({ statusUpdate: { taskId: id } });
+});
+
+test("a webhook of a client of 0.3 gets a direct answer as a message of 0.3", async () => {
+  const { passed, open } = gate();
+  let body: Parsed;
+  const { ask } = await serveAgent({
+    execute: () => "Hello",
+    push: {
+      refusal: async () => undefined,
+      async post(_url, _headers, text) {
+        body = JSON.parse(text);
+        open();
+        return 200;
+      },
+    },
+  });
+  const parts = [{ kind: "text", text: "go" }];
+  const message = { kind: "message", messageId: "1", role: "user", parts };
+  const configuration = { pushNotificationConfig: { url: "https://example.com/hook" } };
+  await ask("message/send", { message, configuration }, { "a2a-version": "0.3" });
+  await passed;
+  expect(body).toMatchObject({ kind: "message", role: "agent", parts: [{ kind: "text" }] });
+});
+
 describe("a webhook is refused", () => {
   test.each([
     "http://example.com/hook",
@@ -150,7 +209,10 @@ describe("receivers that do not answer", () => {
     const sender = new PushSender(stuck, new FakeClock(), log);
     onTestFinished(() => sender.close());
     const send = (i: number, text: string): void =>
-      sender.send({ taskId: `t${i}`, id: "1", url: "https://a" }, event(text) as StreamResponse);
+      sender.send(
+        { config: { taskId: `t${i}`, id: "1", url: "https://a" }, isLegacy: false },
+        event(text),
+      );
     return { send, dropped: () => dropped, posts: () => posts };
   }
 
@@ -207,6 +269,23 @@ describe("our own webhook", () => {
     expect((await fetch(url)).status).toBe(405);
     expect(events).toHaveLength(4);
   });
+});
+
+test("a name that leads into a private network later is not connected to", async () => {
+  const hook = await receiver();
+  const lookup = vi.spyOn(dns, "lookup");
+  onTestFinished(() => lookup.mockRestore());
+  const leadsTo = (...addresses: string[]) =>
+    lookup.mockResolvedValueOnce(addresses.map((address) => ({ address, family: 4 })) as never);
+  const { refusal, post } = webhooks();
+  const url = `https://rebinding.example:${new URL(hook.url).port}/hook`;
+  leadsTo("93.184.216.34");
+  expect(await refusal(url)).toBeUndefined();
+  const { signal } = new AbortController();
+  leadsTo("127.0.0.1");
+  await expect(post(url, {}, "{}", signal)).rejects.toThrow(/private network/);
+  leadsTo("93.184.216.34", "127.0.0.1");
+  await expect(post(url, {}, "{}", signal)).rejects.toThrow(/private network/);
 });
 
 test("names that take long to look up hold two threads at most, and end with their attempt", async () => {

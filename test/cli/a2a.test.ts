@@ -69,7 +69,7 @@ describe("callwire serve --a2a", () => {
     await using agent = await served(file, "--api-keys", keys);
     const { code, stderr } = await finish(["a2a", agent.origin, "send", "hi"]);
     expect(code).toBe(1);
-    expect(stderr).toContain("-32001 Unauthenticated");
+    expect(stderr).toContain("-32000 Unauthenticated");
     const known = await finish([
       "a2a",
       agent.origin,

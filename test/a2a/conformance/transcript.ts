@@ -1,5 +1,7 @@
 /** Reads and plays transcripts of A2A: requests that are sent, and replies that are expected. */
+
 import { readdirSync, readFileSync } from "node:fs";
+import type { IncomingHttpHeaders } from "node:http";
 import { fileURLToPath } from "node:url";
 import { expect } from "vitest";
 import type { Parsed } from "../served-agent.ts";
@@ -32,29 +34,54 @@ export function readCases(): Case[] {
   });
 }
 
+/** A notification that the webhook `$hook` has got. */
+export interface Delivery {
+  readonly headers: IncomingHttpHeaders;
+  readonly body: Parsed;
+}
+
 /** Where a transcript is played. */
 export interface Stage {
   readonly base: string;
+  /** The address of the webhook. */
+  readonly hook: string;
+  /** Resolves to the next notification. */
+  delivered(): Promise<Delivery>;
   /** Lets the tasks go on that wait for it. */
   release(): void;
 }
 
 let messages = 0;
 
-/** Plays one case: `-->` is sent, `<--` must come back. */
-export async function play({ lines }: Case, { base, release }: Stage): Promise<void> {
-  const names = new Map<string, unknown>();
+/**
+ * Plays one case: `-->` is sent, `<--` must come back. `as` names the last reply, `on` reads that reply again, and
+ * `leave` closes it.
+ */
+export async function play({ lines }: Case, stage: Stage): Promise<void> {
+  const { base, hook, release, delivered } = stage;
+  const names = new Map<string, unknown>([["hook", hook]]);
+  const replies = new Map<string, Reply>();
   let headers: Record<string, string> = {};
   let query = "";
   let reply: Reply | undefined;
+  let delivery: Delivery | undefined;
   for (const line of lines) {
     const [, word = "", rest = ""] = /^(\S+) ?(.*)$/.exec(line) ?? [];
     if (word === "header") {
       const [name = "", value = ""] = rest.split(/: (.*)/);
-      headers[name] = value;
+      headers[name] = filled(value, names);
     } else if (word === "query") query = `?${rest}`;
     else if (word === "release") release();
-    else if (word === "-->") {
+    else if (word === "as") replies.set(rest, reply as Reply);
+    else if (word === "on") reply = replies.get(rest);
+    else if (word === "leave") await reply?.close();
+    else if (rest.startsWith("hook ")) {
+      delivery = await delivered();
+      matches(delivery.body, JSON.parse(filled(rest.slice(5), names)), names, "");
+    } else if (rest.startsWith("hook-header ")) {
+      const [name = "", pattern = ""] = rest.slice(12).split(/: (.*)/);
+      expect(String(delivery?.headers[name])).toMatch(new RegExp(pattern));
+    } else if (word === "-->") {
       const [, verb = "", text = ""] = /^(\S+) ?(.*)$/.exec(rest) ?? [];
       reply = await sent(base, verb, filled(text, names), headers, query);
       headers = {};
@@ -62,7 +89,7 @@ export async function play({ lines }: Case, { base, release }: Stage): Promise<v
     } else if (word === "<--") await check(reply as Reply, rest, names);
     else throw new Error(`a transcript cannot have the line ${line}`);
   }
-  await reply?.close();
+  for (const open of [reply, ...replies.values()]) await open?.close();
 }
 
 /** Puts in what was named before, and writes out messages. */
@@ -138,7 +165,11 @@ async function check(reply: Reply, rest: string, names: Map<string, unknown>): P
   if (word === "status") return expect(response.status).toBe(Number(text));
   if (word === "header") {
     const [name = "", pattern = ""] = text.split(/: (.*)/);
-    return expect(response.headers.get(name) ?? "").toMatch(new RegExp(pattern));
+    const value = response.headers.get(name) ?? "";
+    expect(value).toMatch(new RegExp(pattern));
+    for (const each of Object.entries(new RegExp(pattern).exec(value)?.groups ?? {}))
+      names.set(...each);
+    return;
   }
   if (word === "end") return expect(await reply.next()).toBeUndefined();
   const value = await reply.next();
