@@ -2,7 +2,7 @@ import { type CallAnswerer, NoMethods } from "../../connection/no-methods.ts";
 import { BriefMap } from "../../protocol/brief-map.ts";
 import { systemClock } from "../../protocol/clock.ts";
 import { type Envelope, isEnvelope, membersOf } from "../../protocol/envelope.ts";
-import { connectionLost, cutShort, ErrorCode, serverBusy } from "../../protocol/errors.ts";
+import { connectionLost, cutShort, serverBusy } from "../../protocol/errors.ts";
 import { defaultLimits, type Limits } from "../../protocol/limits.ts";
 import { LinkedList } from "../../protocol/linked-list.ts";
 import { silentLog } from "../../protocol/log.ts";
@@ -56,7 +56,8 @@ export class IncomingCalls {
   readonly #service: Pick<Service, "limits" | "running"> & { readonly answerer: CallAnswerer };
   /** By the last token of the subject for messages about a call. */
   readonly #byToken = new BriefMap<string, IncomingCall>();
-  #running = 0;
+  /** Payloads that are answered later. */
+  inFlight = 0;
 
   constructor(mailbox: Mailbox, service: Service | undefined) {
     this.#mailbox = mailbox;
@@ -65,10 +66,6 @@ export class IncomingCalls {
     const limits = service?.limits ?? defaultLimits;
     const answerer = service?.answerer ?? new NoMethods({ running, limits, log });
     this.#service = { answerer, limits, running };
-  }
-
-  get inFlight(): number {
-    return this.#running;
   }
 
   get limits(): Limits {
@@ -103,7 +100,7 @@ export class IncomingCalls {
     call.origin = origin;
     caller.hold();
     const answered = (written: string | undefined): void => {
-      this.#running--;
+      this.inFlight--;
       this.#remove(call);
       if (written !== undefined) this.reply(reply, written, call.items);
       done?.(origin.lastError);
@@ -137,7 +134,9 @@ export class IncomingCalls {
   /** Sends a reply, after this many items; one that is too long becomes an error. */
   reply(subject: string, text: string, items = 0): void {
     const headerBytes = items === 0 ? 0 : itemsHeaderBytes;
-    const sent = this.#mailbox.fits(text, headerBytes) ? text : this.#tooLarge(text);
+    const sent = this.#mailbox.fits(text, headerBytes)
+      ? text
+      : errorText("2.0", idOf(JSON.parse(text)), this.#mailbox.tooLarge("a reply"));
     // The caller may still be connected, to another node.
     this.#mailbox.sendOrKeep(subject, sent, itemsHeaders(items));
   }
@@ -250,10 +249,7 @@ export class IncomingCalls {
   }
 
   #control(message: Envelope, call: IncomingCall, text: string): void {
-    const { id, count } = membersOf(message.params) as {
-      id?: Id;
-      count?: unknown;
-    };
+    const { id, count } = membersOf(message.params) as { id?: Id; count?: unknown };
     if (id === undefined) return;
     if (message.method === "$/cancelRequest") {
       call.isCancelled = true;
@@ -289,7 +285,7 @@ export class IncomingCalls {
   }
 
   #add(call: IncomingCall): void {
-    this.#running++;
+    this.inFlight++;
     if (call.reply === "") return;
     call.caller.calls.add(call);
     this.#mailbox.liveness.watch();
@@ -309,14 +305,6 @@ export class IncomingCalls {
     if (errors.length === 0) return;
     const text = errors.join(",");
     this.reply(reply, Array.isArray(payload) ? `[${text}]` : text);
-  }
-
-  #tooLarge(text: string): string {
-    return errorText("2.0", idOf(JSON.parse(text)), {
-      code: ErrorCode.ReplyTooLarge,
-      message: "Reply too large",
-      data: `NATS takes at most ${this.#mailbox.maxBytes} bytes`,
-    });
   }
 }
 
