@@ -22,10 +22,14 @@ export function headersOf(payload: Payload, base: HeaderRecord | undefined): Msg
 export function setHeader(headers: MsgHdrs, name: string, value: string): void {
   try {
     headers.set(name.toLowerCase(), value);
-  } catch (cause) {
-    const reason = `NATS does not accept the header ${JSON.stringify(name)}`;
-    throw new WireError("UNSUPPORTED", `${reason}: ${(cause as Error).message}`, { cause });
+  } catch (error) {
+    throw rejectedHeader(name, error as Error);
   }
+}
+
+function rejectedHeader(name: string, cause: Error): WireError {
+  const message = `NATS does not accept the header ${JSON.stringify(name)}: ${cause.message}`;
+  return new WireError("UNSUPPORTED", message, { cause });
 }
 
 function isEmpty(record: HeaderRecord | undefined): boolean {

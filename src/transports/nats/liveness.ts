@@ -114,7 +114,7 @@ export class Liveness {
       call.isAtRisk = call.patience === 0;
       call.unanswered = 0;
     }
-    this.#greetUnlessAnswered();
+    if (!this.#hasWorkers) this.#greet();
     const isScheduled = this.#urgentRounds > 0;
     // One more for the first `$/hello`, and one that loses what is unanswered.
     this.#urgentRounds = mostUnanswered + 2;
@@ -207,7 +207,7 @@ export class Liveness {
   async #round(): Promise<void> {
     const { outgoing, incoming } = this.#mailbox;
     if (!this.#state.down && !this.#mailbox.isClosed) {
-      if (outgoing.size > 0) this.#greetUnlessAnswered();
+      if (outgoing.size > 0 && !this.#hasWorkers) this.#greet();
       for (const [token, call] of outgoing.list()) {
         if (call.isNew) call.isNew = false;
         else if (!call.isAtRisk) this.#probe(token, call);
@@ -243,10 +243,6 @@ export class Liveness {
     if (!this.isSilent) return;
     this.isSilent = false;
     if (!this.#state.down) this.#mailbox.restored();
-  }
-
-  #greetUnlessAnswered(): void {
-    if (!this.#hasWorkers) this.#greet();
   }
 
   #greet(): void {
@@ -286,7 +282,7 @@ export class Liveness {
     else if (this.#hasAnswers) this.#hasAnswers = false;
     else {
       this.#urgentRounds--;
-      this.#greetUnlessAnswered();
+      if (!this.#hasWorkers) this.#greet();
       for (const [token, call] of atRisk) this.#probe(token, call);
     }
     if (this.#urgentRounds === 0) for (const [, call] of atRisk) call.isAtRisk = false;
