@@ -1,6 +1,7 @@
 import { Client } from "../../client/client.ts";
 import type { HeaderRecord, HeaderSource } from "../../http/client-exchange.ts";
 import { pause, systemClock } from "../../protocol/clock.ts";
+import { defaultMaxReplyBytes } from "../../protocol/defaults.ts";
 import { isRpcError, RpcError, WireError } from "../../protocol/errors.ts";
 import type { Middleware } from "../../protocol/handle.ts";
 import type { Params } from "../../protocol/message.ts";
@@ -65,8 +66,6 @@ export interface SendOptions extends SendConfiguration {
   /** Stops waiting; the task continues. */
   readonly signal?: AbortSignal;
 }
-
-const maxReplyLength = 10 * 1024 * 1024;
 
 /** A client of one agent, for A2A 1.0 and 0.3. */
 export class A2aClient {
@@ -280,7 +279,7 @@ export class A2aClient {
       body,
       ...(signal && { signal }),
     });
-    for await (const result of resultsOf(response, maxReplyLength)) {
+    for await (const result of resultsOf(response, defaultMaxReplyBytes)) {
       yield checkedEvent(this.#at.version === "1.0" ? result : legacy.responseFrom(result));
     }
   }

@@ -14,6 +14,7 @@ import { EventStreamDecoder } from "../../http/event-stream.ts";
 import type { FetchLinkOptions } from "../../http/link-options.ts";
 import { renewing } from "../../http/renewed-exchange.ts";
 import { type Clock, systemClock, type Timer } from "../../protocol/clock.ts";
+import { defaultMaxReplyBytes } from "../../protocol/defaults.ts";
 import { WireError } from "../../protocol/errors.ts";
 import { type Exchange, exchangeLink, type Payload } from "../../protocol/exchange.ts";
 import type { Link } from "../../protocol/link.ts";
@@ -95,7 +96,7 @@ class EventExchange {
     this.#payload = payload;
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
-    this.#maxBytes = options.maxReplyBytes ?? 10 * 1024 * 1024;
+    this.#maxBytes = options.maxReplyBytes ?? defaultMaxReplyBytes;
     this.#decoder = new EventStreamDecoder(this.#maxBytes);
     const leave = (): void => this.#leave();
     payload.onCancel = leave;

@@ -7,6 +7,7 @@ import {
   readText,
   wireErrorOf,
 } from "../../../http/client-exchange.ts";
+import { defaultMaxReplyBytes } from "../../../protocol/defaults.ts";
 import { safeTap, type Tap } from "../../../protocol/tap.ts";
 import { httpUrl } from "../../../protocol/url.ts";
 
@@ -48,7 +49,7 @@ export class HttpSender {
   constructor(url: string | URL, options: HttpSenderOptions, send?: Send) {
     this.url = String(url);
     httpUrl(this.url);
-    this.maxReplyBytes = options.maxReplyBytes ?? 10 * 1024 * 1024;
+    this.maxReplyBytes = options.maxReplyBytes ?? defaultMaxReplyBytes;
     this.tap = options.tap === undefined ? undefined : safeTap(options.tap);
     this.#options = options;
     this.#send = send ?? fetchSend(options.fetch);
