@@ -41,7 +41,7 @@ export interface A2aClientOptions {
   readonly origins?: readonly string[];
   /** URIs of the extensions that the client supports. @default none */
   readonly extensions?: readonly string[];
-  /** Used in place of the global `fetch`. @default the global `fetch` */
+  /** Used instead of the global `fetch`. @default the global `fetch` */
   readonly fetch?: (url: string, init: RequestInit) => Promise<Response>;
   /** Checks the card before it is used, such as its signatures; throws to refuse it. @default none */
   readonly checkCard?: (card: AgentCard) => void | Promise<void>;
@@ -51,7 +51,7 @@ export interface A2aClientOptions {
   readonly use?: readonly Middleware[];
   /** How long a call waits for its reply; agents take minutes. @default 600000 */
   readonly timeoutMs?: number;
-  /** How often a stream whose connection is lost is resumed, in a row. @default 5 */
+  /** How many times in a row a lost stream is resumed. @default 5 */
   readonly maxResumes?: number;
 }
 

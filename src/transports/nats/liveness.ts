@@ -134,7 +134,7 @@ export class Liveness {
     if (!this.#hasGreeted) this.#greet();
   }
 
-  /** No worker was there, so those that come have not been greeted. */
+  /** No worker was there; workers that start later have not been greeted. */
   greetAgain(): void {
     this.#hasGreeted = false;
   }

@@ -83,7 +83,7 @@ export class Mailbox implements StateListener {
   }
 
   /**
-   * Subscribes to a subject. Every message comes in here, together with the subject where it may be answered (empty for none):
+   * Subscribes to a subject. Every message arrives here, together with the subject where it may be answered (empty for none):
    * `message.reply` is what the sender wrote, and nothing may be published there unchecked.
    */
   listen(
@@ -112,7 +112,7 @@ export class Mailbox implements StateListener {
     this.#publish(subject, text, reply, headers);
   }
 
-  /** Publishes if possible, also in a partition, because it may still arrive. An empty subject is that of a message without a reply subject. */
+  /** Publishes if possible, also in a partition, because the message may still arrive. Does nothing if the subject is empty. */
   trySend(subject: string, text: string, reply?: string, headers?: MsgHdrs): boolean {
     if (subject === "") return false;
     try {
@@ -171,7 +171,7 @@ export class Mailbox implements StateListener {
     return `${this.address}.${token}`;
   }
 
-  /** The error in place of a reply or an item that does not fit into a message. */
+  /** The error instead of a reply or an item that does not fit into a message. */
   tooLarge(what: string): ErrorObject {
     return replyTooLarge(maxBytesOf(this.connection), `${what} over NATS`, "bytes");
   }

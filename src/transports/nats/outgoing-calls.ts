@@ -15,7 +15,7 @@ import type { Mailbox } from "./mailbox.ts";
 import { OutgoingCall, type Route, type Sending } from "./outgoing-call.ts";
 import type { Subjects } from "./subjects.ts";
 
-/** How often a call whose worker died is sent to another. */
+/** Most workers to which a call is sent again after its own died. */
 const mostRepeats = 3;
 /** After an outage, workers are waited for this long and this often. */
 const returnMs = 500;

@@ -38,7 +38,7 @@ export interface SseLinkOptions extends FetchLinkOptions {
 const leaveMs = 1_000;
 
 /**
- * Calls over HTTP POST whose replies come as events. If the connection breaks and the server sends
+ * Calls over HTTP POST whose replies arrive as events. If the connection breaks and the server sends
  * event ids, the stream is resumed after the last event that arrived.
  * @example
  * ```ts

@@ -19,7 +19,7 @@ export type Send = (url: string, sent: Sent) => Promise<HttpResponse>;
 export interface HttpSenderOptions {
   /** Headers for every request; a function is called for each one and may be asynchronous. */
   readonly headers?: HeaderSource | undefined;
-  /** Used in place of the global `fetch`. */
+  /** Used instead of the global `fetch`. */
   readonly fetch?: Fetch | undefined;
   /** Longest reply, and longest event of a stream, in bytes; stops memory exhaustion. @default 10 MiB */
   readonly maxReplyBytes?: number | undefined;
