@@ -44,7 +44,7 @@ export function releasedChangelog(text, version, date) {
 }
 
 /**
- * The text with this version in place of the other, as often as expected.
+ * The text with this version instead of the other, as often as expected.
  * @param {string} file
  * @param {string} text
  * @param {string} from

@@ -123,7 +123,7 @@ async function operation() {
   } else if (turn === 8) {
     let next = 0;
     for await (const item of client.stream("count")) {
-      if (item !== next++) throw new Error(`item ${item} came in place of ${next - 1}`);
+      if (item !== next++) throw new Error(`item ${item} came instead of ${next - 1}`);
     }
     if (next !== itemsPerStream) throw new Error(`a stream ended after ${next} items`);
     counts.items += next;

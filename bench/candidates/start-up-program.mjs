@@ -8,7 +8,7 @@ export const importing = (entry) => program(`import ${JSON.stringify(entry)};`);
 
 export const program = (code) => ({ args: ["--input-type=module", "-e", code] });
 
-/** A command of callwire, with a module of methods in place of `METHODS`. */
+/** A command of callwire, with a module of methods instead of `METHODS`. */
 export const command = (args, rest) => ({
   args: [cli, ...args.map((each) => (each === "METHODS" ? methods : each))],
   ...rest,

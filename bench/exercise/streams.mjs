@@ -5,7 +5,7 @@ export async function prepare(open) {
   for await (const item of open(10)) {
     if (item !== next++) throw new Error(`wrong item ${item}`);
   }
-  if (next !== 10) throw new Error(`${next} items in place of 10`);
+  if (next !== 10) throw new Error(`${next} items instead of 10`);
   return (ms) => read(open(Number.MAX_SAFE_INTEGER), performance.now() + ms);
 }
 

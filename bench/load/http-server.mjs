@@ -23,7 +23,7 @@ export function keepAlive(port) {
 
 /**
  * `requests` replaces the JSON-RPC requests for a peer with a wire of its own; `headers` as for each of them. A request
- * whose replies differ has a `pattern` in place of a `reply`. If replies are `decoded`, their bytes are counted.
+ * whose replies differ has a `pattern` instead of a `reply`. If replies are `decoded`, their bytes are counted.
  */
 export async function connect({ port, path = "/", requests = {}, headers }) {
   const { open, ready } = keepAlive(port);

@@ -1,4 +1,4 @@
-// Receives OTLP as JSON, in place of Jaeger, and draws a trace as a tree.
+// Receives OTLP as JSON, instead of Jaeger, and draws a trace as a tree.
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";

@@ -14,7 +14,7 @@ export interface Webhooks {
   ): Promise<number>;
 }
 
-/** How often an event is sent until the receiver accepts it, and how long each attempt may take. */
+/** Most attempts to deliver an event, and how long each may take. */
 const maxAttempts = 4;
 const timeoutMs = 10_000;
 /** The wait before the second attempt; it doubles. */
@@ -61,7 +61,7 @@ export class PushSender {
     if (isFull || this.#waitingLength + body.length > maxWaitingLength) {
       this.#log.warn(
         { task: config.taskId, push: config.id },
-        "dropped a push notification: too many wait",
+        "dropped a push notification: too many are waiting",
       );
       return;
     }

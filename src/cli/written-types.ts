@@ -180,7 +180,7 @@ function tokensOf(text: string): string[] {
 
 function unquoted(text: string): string {
   const inner = text.slice(1, -1);
-  if (inner.includes("\\")) throw new SyntaxError("escapes are not read");
+  if (inner.includes("\\")) throw new SyntaxError("escape sequences are not supported");
   return inner;
 }
 

@@ -160,7 +160,7 @@ export class OutgoingCall implements Outgoing, TimedCall, Context {
     return full;
   }
 
-  /** The error for items that arrived in place of a result. */
+  /** The error for items that arrived instead of a result. */
   mistaken(): WireError {
     return new WireError("BAD_REPLY", `${this.method} streams: use for await or client.stream`);
   }

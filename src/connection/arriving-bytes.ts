@@ -49,7 +49,7 @@ export class ArrivingBytes implements Attachments {
 
   open(part: number): ReadableStream<Uint8Array> {
     if (this.#isDiscarded) throw new TypeError("the call has ended");
-    if (this.#streams.has(part)) throw new TypeError(`part ${part} was opened before`);
+    if (this.#streams.has(part)) throw new TypeError(`part ${part} is already open`);
     const stream = new ArrivingStream(this.#reader, { id: this.#id, part, of: this.#of });
     this.#streams.set(part, stream);
     return new ReadableStream<Uint8Array>(

@@ -31,7 +31,7 @@ export interface ConnectionOptions {
   readonly seal?: SealMaker | undefined;
   /** Observes every message that is sent or received. */
   readonly tap?: Tap | undefined;
-  /** Names of the notifications for cancelling and progress, in place of `$/cancelRequest` and `$/progress`. */
+  /** Names of the notifications for cancelling and progress, instead of `$/cancelRequest` and `$/progress`. */
   readonly notices?: Notices | undefined;
 }
 

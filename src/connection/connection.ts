@@ -247,7 +247,7 @@ export class Connection implements Peer, AsyncDisposable {
       pending.fail(new WireError("CONNECTION_LOST", "the peer closed its side of the connection"));
     }
     endSubscriptions(callsOf(running, this.origin));
-    await callsDone(this.origin, drainMs);
+    await callsDone(() => this.origin.inFlight, drainMs);
     await this.dismiss();
   }
 

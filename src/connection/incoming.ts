@@ -225,7 +225,7 @@ export class Incoming implements ChannelListener {
     );
     const calls = entries.filter((_, i) => isCall[i]);
     if (calls.length === 0 && entries.length > 0) return;
-    // Members that occur twice were not looked for in so many entries, so none of the calls may run.
+    // Batches this long were not checked for duplicate members, so none of their calls may run.
     if (length > this.#state.limits.maxBatch) {
       this.#answer(entries, text);
       return;

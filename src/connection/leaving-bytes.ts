@@ -14,7 +14,7 @@ export interface ByteSink {
 
 /** Reports about the bytes of a message, for its owner. */
 export interface LeavingOwner {
-  /** So many bytes were sent. */
+  /** This many bytes were sent. */
   readonly sent?: ((bytes: number) => void) | undefined;
   /** A part could not be read. */
   readonly failed?: ((thrown: unknown) => void) | undefined;

@@ -44,7 +44,7 @@ export class PartialResults {
     this.#running = running;
   }
 
-  /** The token to send to the target in place of the one of the caller, if it has one. */
+  /** The token to send to the target instead of the one of the caller, if it has one. */
   lend({ params }: Request, peer: Peer): string | undefined {
     const { partialResultToken: token } = tokensOf(params);
     if (token === undefined) return undefined;

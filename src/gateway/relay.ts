@@ -44,7 +44,7 @@ export interface RelaySettings {
   readonly timeoutMs?: number | undefined;
   /** Longest message to the upstream. @default no limit */
   readonly maxBytes?: number | undefined;
-  /** The token for partial results, in place of the caller's. */
+  /** The token for partial results, instead of the caller's. */
   readonly partialToken?: string | undefined;
   /** Sent as headers if the transport has headers. */
   readonly headers?: Readonly<Record<string, string>> | undefined;

@@ -6,7 +6,7 @@ export interface RouteConfig<Name extends string = string> {
   readonly to: Name;
   /** The name on the upstream; its star is replaced by what the star of `method` matched. @default the same name */
   readonly rename?: string;
-  /** Longest run of a call; a hanging server must not hold its callers. @default the gateway's */
+  /** How long a call may run; a hanging server must not hold its callers. @default the gateway's */
   readonly timeoutMs?: number;
   /** Most calls of this route in progress; more get -32005 at once. @default no limit of its own */
   readonly maxInFlight?: number;

@@ -31,7 +31,7 @@ export interface EventSink {
   cut(): void;
 }
 
-/** The exchange whose reply comes as events. */
+/** The exchange whose reply is sent as events. */
 export interface EventHost {
   /** Where the call came from; only its principal may resume the stream. */
   readonly origin: Origin | undefined;

@@ -13,7 +13,7 @@ export interface FetchLinkOptions {
   readonly credentials?: CredentialSource;
   /** What a relative address is resolved against, such as "https://example.com" if a server renders pages. A link with a relative address uses `fetch` in Node too. @default the page */
   readonly baseUrl?: string | URL;
-  /** Used in place of the global `fetch`. @default the global `fetch` */
+  /** Used instead of the global `fetch`. @default the global `fetch` */
   readonly fetch?: (url: string, init: RequestInit) => Promise<Response>;
   /** Called with every message that is sent or received. @default none */
   readonly tap?: Tap;

@@ -16,7 +16,7 @@ export interface MultipartBody {
 
 const encoder = new TextEncoder();
 
-/** After so many chunks, other work gets a turn. */
+/** After this many chunks, other work gets a turn. */
 const chunksPerTurn = 64;
 
 /** What a request carries beside its message. */

@@ -104,7 +104,7 @@ export interface RecordingCopy {
 /** The store, as a recording sees it. */
 interface Place {
   drop(): void;
-  /** It keeps so many characters more, or less. */
+  /** It keeps this many characters more; fewer if negative. */
   grew(by: number): void;
   later(run: () => void): Timer;
 }

@@ -17,7 +17,7 @@ export function hasRoomFor(
   return false;
 }
 
-/** A large text as bytes, because Node would count its characters, each of which may take three bytes. */
+/** Sends a large string as bytes, because Node would count its characters, each of which may take three bytes. */
 export function countable(text: string): string | Buffer {
   return text.length <= largeReplyLength ? text : Buffer.from(text);
 }

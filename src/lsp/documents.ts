@@ -18,8 +18,8 @@ interface OpenDocument {
 }
 
 /**
- * The documents that the client has open, each in its latest version. Changes are made when a document is read, because
- * many at once take less time than one by one.
+ * The documents that the client has open, each in its latest version. Changes are applied when a document is
+ * read, because applying many at once is faster.
  */
 export class Documents implements Iterable<TextDocument> {
   readonly #open = new Map<DocumentUri, OpenDocument>();

@@ -13,7 +13,7 @@ export interface LspFlags {
 
 /**
  * Reads the flags that editors pass to language servers: `--stdio`, `--node-ipc`, `--socket=<port>`, `--pipe=<path>`
- * and `--clientProcessId=<id>`, also with a space in place of `=`. Without a wire it is stdio; flags of your own are
+ * and `--clientProcessId=<id>`, also with a space instead of `=`. Without a wire it is stdio; flags of your own are
  * skipped.
  * @example
  * ```ts

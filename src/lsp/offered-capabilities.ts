@@ -65,7 +65,7 @@ export function isOfferedBy({ method, registerOptions }: Registration, wanted: s
   return isPart && (option.length === 0 || Boolean(memberAt(registerOptions, option.join("."))));
 }
 
-/** `a` with the members of `b`, which win. */
+/** Merges `b` into a copy of `a`; where both have a member, that of `b` counts. */
 export function joined(a: Members, b: Members): Members {
   const result = { ...a };
   for (const [name, value] of Object.entries(b)) {

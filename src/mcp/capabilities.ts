@@ -13,7 +13,7 @@ export interface Implementation {
   readonly name: string;
   /** The version of the program. */
   readonly version: string;
-  /** What users see in place of the name. */
+  /** What users see instead of the name. */
   readonly title?: string;
   /** What the program does, in a sentence or two. */
   readonly description?: string;

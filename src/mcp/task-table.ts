@@ -75,7 +75,7 @@ export class TaskTable {
     });
   }
 
-  /** Stores a task of an owner, then runs it; if all have the owner "", it may have all places. Throws if there is no room. */
+  /** Stores a task of an owner, then runs it; if all have the owner "", that may use all slots. Throws if none is free. */
   start(
     owner: string,
     askedTtl: unknown,

@@ -46,7 +46,7 @@ import { WatchedMessage, type Watches } from "./watch.ts";
 export type Answer = string | undefined | Promise<string | undefined>;
 
 export interface AnswerSettings extends Rules, CallSettings {
-  /** Refuses calls that come faster than they can run; undefined takes them all. */
+  /** Refuses calls that arrive faster than they can run; undefined accepts them all. */
   readonly overload?: Overload | undefined;
   readonly disclose?: Disclose | undefined;
   /** Whether errors in 1.0 are strings. */

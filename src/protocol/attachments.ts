@@ -136,7 +136,7 @@ export async function inlined(
   return copy;
 }
 
-/** How many bytes fit into so many characters: base64 takes four for three. */
+/** How many bytes fit into this many characters: base64 takes four for three. */
 export function bytesInside(characters: number): number {
   return Math.floor(characters * 0.75);
 }

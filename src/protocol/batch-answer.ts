@@ -164,7 +164,7 @@ export class BatchAnswer extends BatchText {
   #keep(reply: string | undefined, place: number): void {
     if (reply === undefined) return;
     this.#length += reply.length + 1;
-    // Drops replies that are too long together while the rest comes in.
+    // Drops replies that are too long together while the others arrive.
     if (this.#isTooLong) this.#tail.length = 0;
     else if (this.#isHead) this.#head = joined(this.#head, reply);
     else this.#tail[place] = reply;

@@ -121,7 +121,7 @@ interface Description {
    * as a token and a search term: its compressed length would reveal the secret (BREACH). @default true
    */
   readonly compress?: boolean;
-  /** Limits of the calls of this method, in place of those of the server. @default the server's */
+  /** Limits of the calls of this method, instead of those of the server. @default the server's */
   readonly limits?: MethodLimits;
   /** Names of positional params in order, if the schema does not give them. */
   readonly positional?: readonly string[];
@@ -148,7 +148,7 @@ export interface MethodDefinition extends Description {
   readonly result?: Schema;
 }
 
-/** The definition that `stream` takes: the same, with a schema of items in place of a result. */
+/** The definition that `stream` takes: the same, with a schema of items instead of a result. */
 export interface StreamDefinition extends Description {
   /** The schema of each item. */
   readonly item?: Schema;

@@ -13,7 +13,7 @@ export type CredentialSource = (request: {
   readonly refused: boolean;
 }) => MaybePromise<Credentials>;
 
-/** How callers present a credential, in the words of OpenAPI; for descriptions of a service, such as the card of an agent. */
+/** How callers present a credential, in terms of OpenAPI; for descriptions of a service, such as the card of an agent. */
 export type AuthScheme =
   | { readonly type: "http"; readonly scheme: string }
   | { readonly type: "apiKey"; readonly in: "header"; readonly name: string }

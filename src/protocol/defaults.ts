@@ -12,3 +12,6 @@ export const defaultConnectTimeoutMs = 10_000;
 
 /** Interval of keep-alive comments on a silent event stream. */
 export const defaultKeepAliveMs = 15_000;
+
+/** Longest reply that a client reads over HTTP. */
+export const defaultMaxReplyBytes = 10 * 1024 * 1024;

@@ -165,7 +165,7 @@ export type WireErrorCode =
   | "TIMEOUT"
   /** The caller's signal aborted. */
   | "ABORTED"
-  /** The reply does not answer the call, such as a stream in place of a result. */
+  /** The reply does not answer the call, such as a stream instead of a result. */
   | "BAD_REPLY"
   /** An HTTP error status without a JSON-RPC body. */
   | "HTTP_STATUS"

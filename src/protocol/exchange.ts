@@ -117,7 +117,7 @@ function noCredit(): void {}
 export type Exchange = (text: string, payload: Payload) => Promise<string | undefined>;
 
 export interface ExchangeLinkOptions {
-  /** Serializes a request in place of the default; `alone` is false within a batch. */
+  /** Serializes a request instead of the default; `alone` is false within a batch. */
   readonly write?: (request: Request, alone: boolean) => string;
   /** Releases the resources of the exchange. */
   readonly close?: () => unknown;

@@ -64,7 +64,7 @@ export interface HostOptions {
    */
   readonly maxWireBytes?: number;
   /**
-   * When calls are refused because they come faster than they can run; the others are answered in time then. Without it,
+   * When calls are refused because they arrive faster than they can run; the others are answered in time then. Without it,
    * each call of an overloaded process waits until its caller has given up. @default { maxDelayMs: 100 }
    */
   readonly overload?: OverloadOptions | false;

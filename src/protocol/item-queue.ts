@@ -40,7 +40,7 @@ export class ItemQueue {
     this.#wake();
   }
 
-  /** No more items come; queued ones can still be read. */
+  /** No more items will arrive; queued ones can still be read. */
   end(): void {
     this.#ended = true;
     this.#wake();

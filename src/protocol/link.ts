@@ -20,7 +20,7 @@ export interface UploadSink {
 export interface OutgoingUpload {
   /** Whether an item may have been taken from its source, so that the call cannot be sent again. */
   readonly begun: boolean;
-  /** The peer asks for so many more items, which go to this sink. */
+  /** The peer asks for `count` more items, which go to this sink. */
   grant(count: number, sink: UploadSink): void;
 }
 

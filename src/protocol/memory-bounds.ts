@@ -29,7 +29,7 @@ export class HeldBytes {
     this.#high = most / 2;
   }
 
-  /** Whether so much is held that peers should be paused. */
+  /** Whether enough is held that peers should be paused. */
   get isHigh(): boolean {
     return this.bytes > this.#high;
   }

@@ -87,17 +87,14 @@ export function abandonCalls(running: Running, origin: Origin, error: ErrorObjec
 const pollMs = 10;
 
 /**
- * Resolves when no call of this origin runs and its last reply was handed to the wire, or after `drainMs`. It polls:
+ * Resolves when no more calls are in flight and the last reply was handed to the wire, or after `drainMs`. It polls:
  * only a wire that closes waits, and ending a call should cost nothing. The timers keep the process alive, because a
  * reply is still to be written.
  */
-export async function callsDone(
-  origin: { readonly inFlight: number },
-  drainMs: number,
-): Promise<void> {
+export async function callsDone(inFlight: () => number, drainMs: number): Promise<void> {
   const latest = performance.now() + drainMs;
   do {
     // Also if nothing runs: the reply to a call that just ended is written some microtasks later.
-    await new Promise((resolve) => setTimeout(resolve, origin.inFlight === 0 ? 0 : pollMs));
-  } while (origin.inFlight > 0 && performance.now() < latest);
+    await new Promise((resolve) => setTimeout(resolve, inFlight() === 0 ? 0 : pollMs));
+  } while (inFlight() > 0 && performance.now() < latest);
 }

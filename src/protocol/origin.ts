@@ -67,7 +67,7 @@ export interface Peer extends Link {
   call(method: string, params?: Params, options?: CallBackOptions): Promise<unknown>;
   /** Sends a notification; false if the wire cannot carry one. */
   notify(method: string, params?: Params): boolean;
-  /** Asks for so many more items of the upload of a call; missing if the wire carries no uploads. */
+  /** Asks for `count` more items of the upload of a call; missing if the wire carries no uploads. */
   readonly grantUpload?: ((id: Id, count: number) => void) | undefined;
   /** Resolves when the connection is closed. */
   readonly closed: Promise<unknown>;

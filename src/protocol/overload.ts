@@ -12,11 +12,11 @@ export interface OverloadOptions {
   readonly maxDelayMs?: number;
 }
 
-/** One call in so many reads the clock. */
+/** Calls from one reading of the clock to the next. */
 const stride = 8;
 /** Fewer concurrent calls are not a queue, however slow the process is. */
 const crowd = 32;
-/** So many peers whose calls are read in one turn are not one client that sends much at once. */
+/** If calls of this many peers are read in one turn, it is not just one client that sends many calls at once. */
 const severalPeers = 8;
 /** At least this many calls may run in a slice, however long they take. */
 const fewest = 4;
@@ -41,11 +41,11 @@ function cpuMs(): number {
 }
 
 /**
- * Notices when calls come faster than this process can run them. They wait in the buffers of the system then, first
+ * Notices when calls arrive faster than this process can run them. They wait in the buffers of the system then, first
  * come, first served, so that each is answered when its caller has given up. If some are refused at once, the others
  * are answered in time.
  *
- * While calls come, a timer divides the time into slices. It is late where the event loop is, and a message may have
+ * While calls arrive, a timer divides the time into slices. It is late where the event loop is, and a message may have
  * waited as long. One late slice means nothing: it may be due to a long handler or to a collection of garbage. Calls are
  * refused if slices are late one after the other, for long. Delays are measured in CPU time of this process: while other
  * processes have the CPU, calls wait too, but refusing them would not help. They are also refused if more callers give up
@@ -68,7 +68,7 @@ export class Overload {
   /** Calls of this slice that ran, and those that found no room. */
   #taken = 0;
   #refused = 0;
-  /** The peer of the last call, and how often that changed in this slice. */
+  /** The peer of the last call, and how many times that changed in this slice. */
   #peer: object | undefined = undefined;
   #peerChanges = 0;
   /** How long calls wait in the queue of their wire, if that is a long one, and how much CPU time that took. */
@@ -142,7 +142,7 @@ export class Overload {
     return true;
   }
 
-  /** The next call has waited for so long in the queue of its wire, since `arrival()` gave that; 0 if the queue is empty. */
+  /** How long the next call has waited in the queue of its wire, and what `arrival()` returned when it arrived; 0 if the queue is empty. */
   waited(ms: number, arrival: number): void {
     const isCrowd = this.queued >= crowd;
     this.#queuedMs = isCrowd ? ms : 0;

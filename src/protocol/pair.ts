@@ -78,7 +78,7 @@ export function pairBatch(
   const open = requests.filter(({ id }) => id !== undefined && !named.has(id)).length;
   const [first] = unnamed;
   if (first !== undefined && !Array.isArray(payload)) {
-    // A single error in place of an array rejects the whole batch.
+    // A single error instead of an array rejects the whole batch.
     return requests.map(({ id }) => (id === undefined ? undefined : (named.get(id) ?? first)));
   }
   // An invalid notification is also answered without an id, so with notifications the error cannot be assigned.

@@ -40,7 +40,7 @@ function wireOutcome({ code, status = 0 }: WireError, also: AlsoTemporary): Outc
   const isTemporary =
     code === "CONNECTION_LOST" ||
     also.codes?.includes(code) ||
-    // 502 and above come from what stands before the server; 500 and 501 are its answer.
+    // 502 and above come from a proxy in front of the server; 500 and 501 from the server itself.
     (code === "HTTP_STATUS" && (status >= 502 || also.statuses?.includes(status)));
   return isTemporary ? "may-have-run" : "final";
 }

@@ -117,7 +117,7 @@ export class RunningCall implements TimedCall {
     this.#stop(requestCancelled, undefined);
   }
 
-  /** Tells the handler first, so that nothing which it still sends comes after the reply. */
+  /** Aborts the handler first, so that it sends nothing after the reply. */
   #stop(error: ErrorObject, text: string | undefined): void {
     this.extras?.controller?.abort(asError(error));
     this.extras?.onEnded?.();

@@ -3,7 +3,7 @@ import type { Origin } from "./origin.ts";
 
 /** Transforms the messages of one connection, for example signs outgoing and verifies incoming ones. */
 export interface Seal {
-  /** The string to send in place of a message. */
+  /** The string to send instead of a message. */
   seal(text: string): string;
   /** The message in what was received, or why it is refused. May set the principal of the origin. */
   open(text: string, origin: Origin): MaybePromise<string | Unsealed>;

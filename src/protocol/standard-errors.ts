@@ -86,9 +86,9 @@ export function callTooLarge(limit: LimitExceeded["limit"], max: number): RpcErr
   return new RpcError(code, message, data, { status: 413 });
 }
 
-/** A reply, or an item of a stream, exceeds `maxReplyLength`. */
-export function replyTooLarge(maxReplyLength: number, what = "a reply"): ErrorObject {
-  const data = `${what} must not be longer than ${maxReplyLength} characters`;
+/** A reply, or an item of a stream, is longer than `maxReplyLength`, or than its wire accepts. */
+export function replyTooLarge(max: number, what = "a reply", unit = "characters"): ErrorObject {
+  const data = `${what} must not be longer than ${max} ${unit}`;
   return { code: ErrorCode.ReplyTooLarge, message: "Reply too large", data };
 }
 

@@ -2,7 +2,7 @@
 export interface TargetState {
   readonly upstream: string;
   readonly target: string;
-  /** Whether it seems to be there, and may be called now. */
+  /** Whether it seems to be available, and may be called now. */
   readonly up: boolean;
   /** Calls in progress. */
   readonly inFlight: number;

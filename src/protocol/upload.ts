@@ -13,7 +13,7 @@ import { copyId } from "./string-copy.ts";
 
 /** Items that are asked for before the length of any is known. */
 const firstCredit = 8;
-/** About so many characters may wait for the handler, but always one item. */
+/** About this many characters may wait for the handler, but always one item. */
 const windowLength = 1024 * 1024;
 
 const missing: ErrorObject = {
@@ -131,7 +131,7 @@ export class Upload implements AsyncIterableIterator<unknown> {
     return next;
   }
 
-  /** The handler reads no further; what still comes is dropped. */
+  /** The handler reads no further; what still arrives is dropped. */
   return(): Promise<IteratorResult<unknown, undefined>> {
     this.close();
     return Promise.resolve({ done: true, value: undefined });
@@ -189,7 +189,7 @@ export class Upload implements AsyncIterableIterator<unknown> {
 
   async #next(): Promise<IteratorResult<unknown, undefined>> {
     for (;;) {
-      // Before the look at the items: what the wire has buffered comes at once.
+      // Before reading the items: what the wire has buffered arrives synchronously.
       if (this.#items.length === 0) this.#grant();
       if (this.#failure !== undefined) throw this.#failure;
       const item = this.#items.shift();

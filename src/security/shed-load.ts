@@ -14,7 +14,7 @@ export interface ShedLoadOptions {
 }
 
 /**
- * Refuses calls that come faster than they can run, with 503 on HTTP. A server does so by itself (`overload`), and
+ * Refuses calls that arrive faster than they can run, with 503 on HTTP. A server does so by itself (`overload`), and
  * sooner; this is for one whose guards before it should see the refused calls too.
  * @example
  * ```ts

@@ -3,7 +3,7 @@ import type { Service } from "../protocol/service.ts";
 import type { ConnectionLimits } from "../streams/connection-counts.ts";
 import type { NodeHandler, NodeHttpOptions } from "../transports/http/node-handler.ts";
 import type { WsUpgradeOptions } from "../transports/ws/upgrade.ts";
-import type { Ready } from "./probes.ts";
+import type { Ready } from "./health-probes.ts";
 
 export interface ServeHttpOptions extends NodeHttpOptions, ConnectionLimits {
   /** The port to listen on; 0 takes a free one. @default 8000 */

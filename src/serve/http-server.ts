@@ -20,12 +20,12 @@ import { handleNode, type NodeHandler, nodeEndpoint } from "../transports/http/n
 import { type UpgradeHandler, wsUpgrade } from "../transports/ws/upgrade.ts";
 import { FastPath } from "./fast-path.ts";
 import { Handlers } from "./handlers.ts";
+import { probe } from "./health-probes.ts";
 import type { ServeHttpOptions } from "./http-options.ts";
 import { HttpSockets, RefusedSockets } from "./http-sockets.ts";
 import { ignoreUpgrade } from "./ignored-upgrade.ts";
 import { hostName, isAnyAddress, listenError, reachable } from "./listen-address.ts";
 import { Playground } from "./playground.ts";
-import { probe } from "./probes.ts";
 import { clientErrorRefusal, respond, writeRefusal } from "./raw-refusal.ts";
 
 interface Mount {

@@ -3,7 +3,7 @@ import type { UploadOptions } from "../client/outgoing-call.ts";
 import type { CallTypes, UploadOf } from "../protocol/contract.ts";
 import type { Method, Methods } from "../server/method.ts";
 
-/** Functions in place of some methods, with the params and results of these. */
+/** Functions instead of some methods, with the params and results of these. */
 export type Mocks<M> = MocksOf<Api<M>>;
 
 type MocksOf<Tree> = {

@@ -13,7 +13,7 @@ export interface WorkRecord<B = unknown> {
   readonly owner: string;
   /** What it belongs to besides, such as a conversation; queries can filter by it. */
   readonly group: string;
-  /** The state in the words of its protocol; queries can filter by it. */
+  /** The state, as its protocol names it; queries can filter by it. */
   readonly state: string;
   readonly phase: WorkPhase;
   /** Counts the changes, from 1. */
@@ -30,7 +30,7 @@ export interface WorkRecord<B = unknown> {
   readonly body: B;
 }
 
-/** The place of a record in a listing. */
+/** The position of a record in a listing. */
 export interface WorkPlace {
   readonly changedAt: number;
   readonly id: string;
@@ -43,7 +43,7 @@ export interface WorkQuery {
   readonly state?: string | undefined;
   /** Only records whose state changed at this time or later, in milliseconds since the epoch. */
   readonly changedSince?: number | undefined;
-  /** Only records after this place. */
+  /** Only records after this position. */
   readonly after?: WorkPlace | undefined;
   readonly limit: number;
 }

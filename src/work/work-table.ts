@@ -182,7 +182,7 @@ export class WorkTable<B, E = never> implements WorkHost<B, E> {
     if (this.#running.remove(work)) this.#runningBytes -= work.first.bytes;
   }
 
-  /** An owner may run no more than there are free places, so that there is always room for others. */
+  /** An owner may run no more than there are free slots, so that others always have one. */
   #mayRun(share: string | undefined): boolean {
     const { maxRunning } = this.#settings;
     if (this.#running.size <= maxRunning / 2) return true;
@@ -246,7 +246,10 @@ export class WorkTable<B, E = never> implements WorkHost<B, E> {
     try {
       await work.amend((record) => ({ record: { ...record, version: record.version + 1 } }));
     } catch (error) {
-      this.#settings.log.warn({ err: error, work: work.id }, "could not renew the lease of work");
+      this.#settings.log.warn(
+        { err: error, work: work.id },
+        "could not renew the lease of running work",
+      );
     }
   }
 

@@ -32,7 +32,7 @@ describeWith(["playwright", "chromium"], "a server that requires a credential", 
   const asked = (page: WatchedPage) =>
     page.getByRole("heading", { name: "The server requires a credential" });
 
-  test("shows the token field in place of the method, and which credentials are accepted", async () => {
+  test("shows the token field instead of the method, and which credentials are accepted", async () => {
     await using page = await openPage(playground.browser, await serve());
     await asked(page).waitFor();
     await page.getByText("Credential needed", { exact: true }).waitFor();

@@ -111,7 +111,7 @@ test.each(wires)("a batch of notifications waits for nothing, over %s", async (w
   });
 });
 
-test("an error in place of an array refuses the whole", async () => {
+test("an error instead of an array refuses the whole", async () => {
   const { code, stdout } = await batch("tcp", "[]");
   expect(stdout).toMatch(/^\(no id\) +-32600 Invalid Request/);
   expect(code).toBe(1);

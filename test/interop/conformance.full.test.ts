@@ -9,7 +9,7 @@ type Fault = NonNullable<ConformanceResult["fault"]>;
 
 const known: Readonly<Record<string, Readonly<Record<string, Fault>>>> = {
   jayson: {
-    // The text of an exception in place of JSON-RPC.
+    // The text of an exception instead of JSON-RPC.
     "core/parse-error": "wrong",
     "ids/beyond-double": "wrong",
     // Null is taken for no id.

@@ -131,7 +131,7 @@ describe("the replies to a batch", () => {
     ]);
   });
 
-  test("that are one error in place of an array fail every call", () => {
+  test("that are one error instead of an array fail every call", () => {
     expect(pairBatch(requests, error(-32600, null))).toEqual([
       failure(-32600),
       failure(-32600),
@@ -140,7 +140,7 @@ describe("the replies to a batch", () => {
     ]);
   });
 
-  test("may be one reply in place of an array, which then answers its own call only", () => {
+  test("may be one reply instead of an array, which then answers its own call only", () => {
     expect(pairBatch([request(1)], result("a", 1))).toEqual([success("a")]);
     expect(pairBatch([request(1), request(2)], error(5, 2))).toEqual([badReply, failure(5)]);
   });

@@ -104,7 +104,7 @@ test("replies to a batch may be as long together as one may be alone, with their
   for (const name of ["echo", "later"]) {
     const batch = `[${requestText(name, ["abc"])},${requestText(name, ["abc"])}]`;
     const full = (await createServer(echo).receive(batch)) as string;
-    // Each reply counts with a comma, in place of the brackets.
+    // Each reply counts with a comma, instead of the brackets.
     const length = full.length - 1;
     const answerWith = (maxReplyLength: number) =>
       createServer(echo, { limits: { maxReplyLength } }).receive(batch);

@@ -4,7 +4,7 @@ import { isConnectOpen } from "../state/view.ts";
 import { CredentialFields } from "./credential-fields.tsx";
 import { Icon } from "./icon.tsx";
 
-/** Shown in place of a method while the server requires credentials. */
+/** Shown instead of a method while the server requires credentials. */
 export function AskCredentials() {
   return (
     <form

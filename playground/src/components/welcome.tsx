@@ -2,7 +2,7 @@ import { reconnect, status } from "../state/session.ts";
 import { isConnectOpen } from "../state/view.ts";
 import { AskCredentials } from "./credentials.tsx";
 
-/** Shown in place of a method, until the server answers and a method is chosen. */
+/** Shown instead of a method, until the server answers and a method is chosen. */
 export function Welcome() {
   const now = status.value;
   if (now.state === "locked") return <AskCredentials />;

@@ -196,7 +196,7 @@ function isUnauthenticated(error: unknown): boolean {
 
 function isLoss(error: unknown): error is WireError {
   if (!(error instanceof WireError)) return false;
-  // A proxy answers in place of a server that is down.
+  // A proxy answers instead of a server that is down.
   const { code, status: answered = 0 } = error;
   return (
     ["CONNECTION_FAILED", "CONNECTION_LOST", "TIMEOUT"].includes(code) ||

@@ -1,6 +1,7 @@
 import { Client } from "../../client/client.ts";
 import type { HeaderRecord, HeaderSource } from "../../http/client-exchange.ts";
 import { systemClock } from "../../protocol/clock.ts";
+import { defaultMaxReplyBytes } from "../../protocol/defaults.ts";
 import { isRpcError, RpcError, WireError } from "../../protocol/errors.ts";
 import type { Middleware } from "../../protocol/handle.ts";
 import type { Params } from "../../protocol/message.ts";
@@ -41,7 +42,7 @@ export interface A2aClientOptions {
   readonly origins?: readonly string[];
   /** URIs of the extensions that the client supports. @default none */
   readonly extensions?: readonly string[];
-  /** Used in place of the global `fetch`. @default the global `fetch` */
+  /** Used instead of the global `fetch`. @default the global `fetch` */
   readonly fetch?: (url: string, init: RequestInit) => Promise<Response>;
   /** Checks the card before it is used, such as its signatures; throws to refuse it. @default none */
   readonly checkCard?: (card: AgentCard) => void | Promise<void>;
@@ -51,7 +52,7 @@ export interface A2aClientOptions {
   readonly use?: readonly Middleware[];
   /** How long a call waits for its reply; agents take minutes. @default 600000 */
   readonly timeoutMs?: number;
-  /** How often a stream whose connection is lost is resumed, in a row. @default 5 */
+  /** How many times in a row a lost stream is resumed. @default 5 */
   readonly maxResumes?: number;
 }
 
@@ -66,8 +67,6 @@ export interface SendOptions extends SendConfiguration {
   /** Stops waiting; the task continues. */
   readonly signal?: AbortSignal;
 }
-
-const maxReplyLength = 10 * 1024 * 1024;
 
 /** A client of one agent, for A2A 1.0 and 0.3. */
 export class A2aClient {
@@ -281,7 +280,7 @@ export class A2aClient {
       body,
       ...(signal && { signal }),
     });
-    for await (const result of resultsOf(response, maxReplyLength)) {
+    for await (const result of resultsOf(response, defaultMaxReplyBytes)) {
       yield checkedEvent(this.#at.version === "1.0" ? result : legacy.responseFrom(result));
     }
   }

@@ -70,7 +70,7 @@ async function textOf(response: Response, url: string): Promise<string> {
   );
 }
 
-/** What 0.3 has in place of `supportedInterfaces`. */
+/** What 0.3 has instead of `supportedInterfaces`. */
 interface LegacyCard {
   readonly url?: string;
   readonly protocolVersion?: string;

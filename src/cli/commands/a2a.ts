@@ -20,7 +20,7 @@ interface Request {
 }
 
 interface Given {
-  /** What to send in place of text. */
+  /** What to send instead of text. */
   readonly data?: unknown;
   readonly taskId?: string;
   readonly signal: AbortSignal;
@@ -89,7 +89,7 @@ The URL is that of the agent's host, or of its card.`,
     ...options,
     timeout: option("time", "limit for the answer, such as 30s or 5m (default 10m)"),
     task: option("id", "continue this task, which asked for input"),
-    data: option("json", "send this JSON in place of a text"),
+    data: option("json", "send this JSON instead of a text"),
     json: flag("print each answer as JSON on one line"),
   },
   examples: [

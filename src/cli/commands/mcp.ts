@@ -2,7 +2,7 @@ import { defineCommand, flag, option } from "../command.ts";
 import { addressFrom, notEmpty, oneOf, timeoutOf } from "../command-arguments.ts";
 import { Failure } from "../failure.ts";
 import { isHttpUrl } from "../link-from-url.ts";
-import { Prompt } from "../mcp/prompt.ts";
+import { Dialog } from "../mcp/dialog.ts";
 import { requests, toolHint } from "../mcp/requests.ts";
 import { TokenFile } from "../mcp/token-file.ts";
 import { aboutNamedParams } from "../params.ts";
@@ -95,6 +95,6 @@ function tokenStore(
     throw new Failure("--sign-in and --token-file cannot be combined with a token; remove one");
   if (wants && !isHttpUrl(url))
     throw new Failure("signing in needs an HTTP address, not a program");
-  if (hasToken || !isHttpUrl(url) || !(wants || Prompt.isPossible)) return undefined;
+  if (hasToken || !isHttpUrl(url) || !(wants || Dialog.isPossible)) return undefined;
   return file === undefined ? new Map<string, string>() : new TokenFile(file);
 }

@@ -8,9 +8,9 @@ import { isHttpUrl } from "../link-from-url.ts";
 import { didYouMean } from "../nearest.ts";
 import { stopped, stopSignal } from "../process-end.ts";
 import type { Transcript } from "../transcript.ts";
+import { Dialog } from "./dialog.ts";
 import { IdleTimeout } from "./idle-timeout.ts";
 import { wireFrom } from "./mcp-wire.ts";
-import { Prompt } from "./prompt.ts";
 import { errorHint } from "./requests.ts";
 import { SignIn } from "./sign-in.ts";
 
@@ -51,7 +51,7 @@ export async function askServer<T>(
     timeoutMs: Number.POSITIVE_INFINITY,
     // Show every result, even if it does not match its schema.
     checkOutput: false,
-    ...(Prompt.isPossible && (await handlers(idle, stop))),
+    ...(Dialog.isPossible && (await handlers(idle, stop))),
   });
   const ending = AbortSignal.any([stop, idle.signal]);
   ending.addEventListener("abort", () => void client.close(), { once: true });
@@ -75,7 +75,7 @@ export async function askServer<T>(
 /** Loaded only with a terminal. */
 async function handlers(idle: IdleTimeout, stop: AbortSignal) {
   const { elicitation } = await import("./elicitation.ts");
-  return elicitation(new Prompt(stop), idle);
+  return elicitation(new Dialog(stop), idle);
 }
 
 async function suggestion(

@@ -2,19 +2,19 @@ import { printable } from "callwire";
 import type { InputHandlers } from "callwire/mcp/client";
 import { openBrowser } from "../open-browser.ts";
 import type { Terminal } from "../terminal.ts";
+import type { Ask, Dialog } from "./dialog.ts";
 import { type Field, fieldsOf, type Reading } from "./field.ts";
 import type { IdleTimeout } from "./idle-timeout.ts";
-import type { Ask, Prompt } from "./prompt.ts";
 
 type Handler<Name extends "elicitForm" | "elicitUrl"> = NonNullable<InputHandlers[Name]>;
 type Form = Parameters<Handler<"elicitForm">>[0];
 type Page = Parameters<Handler<"elicitUrl">>[0];
 type Answer = Awaited<ReturnType<Handler<"elicitForm">>>;
 
-export function elicitation(prompt: Prompt, idle: IdleTimeout): InputHandlers {
+export function elicitation(dialog: Dialog, idle: IdleTimeout): InputHandlers {
   const asking = (run: (ask: Ask) => Promise<Answer>, signal: AbortSignal): Promise<Answer> =>
-    idle.pausedDuring(() => prompt.alone(run, signal));
-  const { terminal } = prompt;
+    idle.pausedDuring(() => dialog.alone(run, signal));
+  const { terminal } = dialog;
   return {
     elicitForm: (form, { signal }) => asking((ask) => fillIn(form, ask, terminal), signal),
     elicitUrl: (page, { signal }) => asking((ask) => visit(page, ask, terminal), signal),

@@ -35,7 +35,7 @@ export function listLines<T extends Listed>(
   });
 }
 
-/** Content for people: text, else structured data, and a note in place of bytes. */
+/** Content for people: text, else structured data, and a note instead of bytes. */
 export function contentLines(
   content: readonly ContentBlock[],
   structured: unknown,

@@ -65,7 +65,7 @@ export class FastConnection implements FastWire, Sender {
   #endpoint: FastEndpoint | undefined = undefined;
   /** A request whose body has not arrived completely. */
   #partial: Buffer | undefined = undefined;
-  /** The request that runs, and its bytes with all after them. */
+  /** The running request, its bytes, and all that arrived after them. */
   #message: FastMessage | undefined = undefined;
   #bytes: Buffer | undefined = undefined;
   #start = 0;

@@ -12,7 +12,7 @@ import type { Complete } from "./resource.ts";
 import { type AnySchema, schemaOf } from "./tool.ts";
 
 export interface PromptDefinition {
-  /** What users see in place of the name. */
+  /** What users see instead of the name. */
   readonly title?: string;
   /** What the prompt does, in a sentence or two. */
   readonly description?: string;

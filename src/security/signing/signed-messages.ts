@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { isEnvelope } from "../../protocol/envelope.ts";
+import { parseJson } from "../../protocol/json-text.ts";
 import { isThenable, type MaybePromise } from "../../protocol/message.ts";
 import type { Origin } from "../../protocol/origin.ts";
 import type { Seal, SealMaker, Unsealed } from "../../protocol/seal.ts";
@@ -115,7 +116,7 @@ class SignedMessages implements Seal {
 
   open(text: string, origin: Origin): MaybePromise<string | Unsealed> {
     const { key: own, ring, passUnsigned, freshness } = this.#shared;
-    const payload = parsed(text);
+    const payload = parseJson(text);
     const envelope = envelopeIn(payload);
     if (envelope === undefined) {
       const passes = ring === undefined || (passUnsigned && this.#isSigned !== true);
@@ -203,19 +204,10 @@ function envelopeIn(value: unknown): { readonly jws: string; readonly msg: strin
 }
 
 function isReply(text: string): boolean {
-  const payload = parsed(text);
+  const payload = parseJson(text);
   if (payload === undefined) return false;
   const messages: readonly unknown[] = Array.isArray(payload) ? payload : [payload];
   return messages.some((each) => !isEnvelope(each) || each.method === undefined);
-}
-
-/** Undefined if the string is not JSON. */
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 function isMessage(payload: unknown): boolean {

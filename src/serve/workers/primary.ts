@@ -15,7 +15,7 @@ import { WorkerProcess } from "./worker-process.ts";
 /** Pauses before a worker that crashed is replaced. */
 const firstPauseMs = 100;
 const longestPauseMs = 10_000;
-/** A worker that ran for so long was not broken from the start. */
+/** A worker that ran for this long was not broken from the start. */
 const steadyMs = 10_000;
 
 function countOf(workers: ServeWorkersOptions["workers"]): number {
@@ -51,7 +51,7 @@ export class HttpWorkers implements AsyncDisposable {
   readonly #count: number;
   readonly #pages: GatheredPages;
   readonly #workers = new Set<WorkerProcess>();
-  /** Workers that were started in place of crashed ones. */
+  /** Workers that were started instead of crashed ones. */
   readonly #replacements = new WeakSet<WorkerProcess>();
   readonly #pauses = new Set<Timer>();
   /** Crashes in a row. */

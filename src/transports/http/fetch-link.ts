@@ -12,6 +12,7 @@ import {
 } from "../../http/client-exchange.ts";
 import { EventStreamDecoder } from "../../http/event-stream.ts";
 import type { FetchLinkOptions } from "../../http/link-options.ts";
+import { defaultMaxReplyBytes } from "../../protocol/defaults.ts";
 import { type Exchange, exchangeLink } from "../../protocol/exchange.ts";
 import type { Link } from "../../protocol/link.ts";
 import type { Request } from "../../protocol/message.ts";
@@ -29,8 +30,6 @@ export interface HttpLinkOptions extends FetchLinkOptions {
    */
   readonly compress?: boolean;
 }
-
-export const defaultMaxReplyBytes = 10 * 1024 * 1024;
 
 /** A server that sends items or progress before the reply answers with events, otherwise with JSON. */
 export const acceptEither = "application/json, text/event-stream";

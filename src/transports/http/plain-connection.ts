@@ -63,7 +63,7 @@ export class PlainCall implements Linked<PlainCall> {
 export interface ConnectionOwner {
   /** The head of the last reply. */
   known: PlainReplyHead | undefined;
-  /** The connection can send the next request, for so long. */
+  /** The connection can send the next request, for this long. */
   freed(connection: PlainConnection, idleMs: number): void;
   /** undici has to read this reply; the bytes are what has arrived of it. */
   handOver(call: PlainCall, socket: Socket, bytes: Buffer): void;
@@ -86,7 +86,7 @@ export class PlainConnection {
   readonly #onData = (chunk: Buffer): void => this.#received(chunk);
   readonly #onError = (error: Error): void => this.#broken(error);
   readonly #onTimeout = (): void => this.#broken(new Error("the reply stopped arriving"));
-  readonly #onClose = (): void => this.#broken(new Error("other side closed"));
+  readonly #onClose = (): void => this.#broken(new Error("the server closed the connection"));
 
   constructor(socket: Socket, owner: ConnectionOwner) {
     this.#socket = socket;

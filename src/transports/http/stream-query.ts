@@ -1,4 +1,5 @@
 import { isEnvelope } from "../../protocol/envelope.ts";
+import { parseJson } from "../../protocol/json-text.ts";
 
 /** A call written as the query of a URL. */
 export type QueryCall =
@@ -41,7 +42,7 @@ export function callFromQuery(query: URLSearchParams): QueryCall {
 
 function paramsOf(written: string | null, named: Record<string, unknown>): unknown {
   if (written === null) return named;
-  const given = jsonOf(written);
+  const given = parseJson(written);
   // Positional params cannot be combined with named ones.
   if (Array.isArray(given)) return Object.keys(named).length === 0 ? given : undefined;
   return isEnvelope(given) ? Object.assign(Object.create(null), given, named) : undefined;
@@ -56,14 +57,6 @@ function readValue(text: string): unknown {
     // Integers that a number cannot represent stay strings.
     return Number.isInteger(number) && !Number.isSafeInteger(number) ? text : number;
   }
-  if (text.startsWith("{") || text.startsWith("[")) return jsonOf(text) ?? text;
+  if (text.startsWith("{") || text.startsWith("[")) return parseJson(text) ?? text;
   return text;
-}
-
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

@@ -8,18 +8,14 @@ import { renewing } from "../../http/renewed-exchange.ts";
 import { counted } from "../../http/streamed-bodies.ts";
 import { linesHeaders, uploadedItems, uploadLines } from "../../http/upload-lines.ts";
 import type { Attachments } from "../../protocol/attachments.ts";
+import { defaultMaxReplyBytes } from "../../protocol/defaults.ts";
 import { WireError } from "../../protocol/errors.ts";
 import { type Exchange, exchangeLink, type Payload } from "../../protocol/exchange.ts";
 import type { Link } from "../../protocol/link.ts";
 import type { Request } from "../../protocol/message.ts";
 import { absoluteAddress, httpUrl, isRelative } from "../../protocol/url.ts";
 import { connectorOf } from "./connector.ts";
-import {
-  acceptEither,
-  defaultMaxReplyBytes,
-  httpLink as fetchLink,
-  type HttpLinkOptions,
-} from "./fetch-link.ts";
+import { acceptEither, httpLink as fetchLink, type HttpLinkOptions } from "./fetch-link.ts";
 import { InflatingHandler } from "./inflating-handler.ts";
 import { PlainPool } from "./plain-pool.ts";
 import { PoolCall } from "./pool-call.ts";

@@ -1,11 +1,11 @@
 import { callPeer, ResultOnly } from "../../connection/peer-call.ts";
-import { ErrorCode, RpcError } from "../../protocol/errors.ts";
 import { exchangeLink } from "../../protocol/exchange.ts";
 import type { Link, Outgoing } from "../../protocol/link.ts";
 import type { Linked } from "../../protocol/linked-list.ts";
 import type { Params, Reply, Request } from "../../protocol/message.ts";
 import type { Origin, Peer } from "../../protocol/origin.ts";
 import { requestText } from "../../protocol/serialize.ts";
+import { asError } from "../../protocol/standard-errors.ts";
 import type { Caller } from "./callers.ts";
 import type { Mailbox } from "./mailbox.ts";
 import { controlSubjectOf } from "./subjects.ts";
@@ -88,7 +88,7 @@ export class IncomingCall implements Peer, Linked<IncomingCall> {
   }
 
   notify(method: string, params?: Params): boolean {
-    if (this.reply === "" || this.#mailbox.closed) return false;
+    if (this.reply === "" || this.#mailbox.isClosed) return false;
     // Not to a caller that cancelled and has its answer.
     if (this.origin.aborted || (this.isCancelled && !this.isOpen)) return false;
     const { link } = this.#mailbox;
@@ -99,12 +99,8 @@ export class IncomingCall implements Peer, Linked<IncomingCall> {
     const isItem = method === "$/stream";
     const sent = isItem ? { ...params, seq: this.items + 1 } : params;
     const text = requestText({ jsonrpc: "2.0", method, params: sent });
-    if (!this.#mailbox.fits(text)) {
-      // A stream must not leave out an item silently.
-      throw new RpcError(ErrorCode.ReplyTooLarge, "Reply too large", {
-        details: `NATS takes at most ${this.#mailbox.maxBytes} bytes`,
-      });
-    }
+    // A stream must not leave out an item silently.
+    if (!this.#mailbox.fits(text)) throw asError(this.#mailbox.tooLarge("an item"));
     if (isItem) this.items++;
     const address = this.isOpen ? this.#mailbox.incoming.subjectOf(this) : undefined;
     return this.#mailbox.trySend(this.reply, text, address);

@@ -2,7 +2,6 @@ import { type CallAnswerer, NoMethods } from "../../connection/no-methods.ts";
 import { BriefMap } from "../../protocol/brief-map.ts";
 import { systemClock } from "../../protocol/clock.ts";
 import { type Envelope, isEnvelope, membersOf } from "../../protocol/envelope.ts";
-import { ErrorCode } from "../../protocol/errors.ts";
 import { defaultLimits, type Limits } from "../../protocol/limits.ts";
 import { LinkedList } from "../../protocol/linked-list.ts";
 import { silentLog } from "../../protocol/log.ts";
@@ -45,6 +44,9 @@ function entriesOf(payload: unknown): readonly unknown[] {
   return Array.isArray(payload) ? payload : [payload];
 }
 
+/** Messages that a caller may send without knowing which worker has its call. */
+const controls: readonly string[] = ["$/hello", "$/held", "$/cancelRequest", "$/credit"];
+
 const itemsLost: ErrorObject = {
   ...connectionLost,
   data: "items of the upload were lost on their way",
@@ -58,7 +60,8 @@ export class IncomingCalls {
   readonly #service: Pick<Service, "limits" | "running"> & { readonly answerer: CallAnswerer };
   /** By the last token of the subject for messages about a call. */
   readonly #byToken = new BriefMap<string, IncomingCall>();
-  #running = 0;
+  /** Payloads that are answered later. */
+  inFlight = 0;
 
   constructor(mailbox: Mailbox, service: Service | undefined) {
     this.#mailbox = mailbox;
@@ -67,10 +70,6 @@ export class IncomingCalls {
     const limits = service?.limits ?? defaultLimits;
     const answerer = service?.answerer ?? new NoMethods({ running, limits, log });
     this.#service = { answerer, limits, running };
-  }
-
-  get inFlight(): number {
-    return this.#running;
   }
 
   get limits(): Limits {
@@ -105,7 +104,7 @@ export class IncomingCalls {
     call.origin = origin;
     caller.hold();
     const answered = (written: string | undefined): void => {
-      this.#running--;
+      this.inFlight--;
       this.#remove(call);
       if (written !== undefined) this.reply(reply, written, call.items);
       done?.(origin.lastError);
@@ -139,7 +138,9 @@ export class IncomingCalls {
   /** Sends a reply, after this many items; one that is too long becomes an error. */
   reply(subject: string, text: string, items = 0): void {
     const headerBytes = items === 0 ? 0 : itemsHeaderBytes;
-    const sent = this.#mailbox.fits(text, headerBytes) ? text : this.#tooLarge(text);
+    const sent = this.#mailbox.fits(text, headerBytes)
+      ? text
+      : errorText("2.0", idOf(JSON.parse(text)), this.#mailbox.tooLarge("a reply"));
     // The caller may still be connected, to another node.
     this.#mailbox.sendOrKeep(subject, sent, itemsHeaders(items));
   }
@@ -163,46 +164,26 @@ export class IncomingCalls {
       return;
     }
     const [parsed, text] = this.#mailbox.envelope(message);
-    if (parsed === undefined) {
-      // It may have been an item.
-      if (call !== undefined) failUploads(this.#service.running, call.origin, itemUnreadable);
-      return;
-    }
     if (call === undefined) {
-      if (parsed.method === "$/held") liveness.sendGone(reply);
-      return;
+      if (parsed?.method === "$/held") liveness.sendGone(reply);
+    } else if (parsed === undefined) {
+      // It may have been an item.
+      failUploads(this.#service.running, call.origin, itemUnreadable);
+    } else {
+      call.silentRounds = 0;
+      // The token was sent to the caller only.
+      call.caller.known();
+      this.#control(parsed, call, text, reply);
     }
-    call.silentRounds = 0;
-    // The token was sent to the caller only.
-    call.caller.known();
-    if (parsed.method !== "$/held") {
-      this.#control(parsed, call, text);
-      return;
-    }
-    this.#restoreCredit(parsed, call);
-    this.#checkUpload(parsed, call);
-    // The answer looks like a probe: sent to another call, it could go back and forth forever.
-    if (reply === call.reply || isFromAnotherAccount(reply)) liveness.sendHeld(reply, call);
   }
 
   /** A message from a caller that does not know which worker has its call. False if it is a call. */
   control(message: Envelope, text: string, reply: string): boolean {
     const { method, id } = message;
     if (id !== undefined || typeof method !== "string" || !method.startsWith("$/")) return false;
-    if (method === "$/hello") {
-      this.#mailbox.liveness.sendHello(reply);
-      return true;
-    }
-    const calls = this.#callsAt(reply);
-    if (method === "$/held") {
-      const [first] = calls;
-      if (first === undefined) return true;
-      this.#restoreCredit(message, first);
-      this.#mailbox.liveness.sendHeld(reply, first);
-      return true;
-    }
-    for (const call of calls) this.#control(message, call, text);
-    return method === "$/cancelRequest" || method === "$/credit";
+    if (method === "$/hello") this.#mailbox.liveness.sendHello(reply);
+    else for (const call of this.#callsAt(reply)) this.#control(message, call, text, reply);
+    return controls.includes(method);
   }
 
   /** NATS refused a publish. Returns whether that was only a probe. */
@@ -251,13 +232,11 @@ export class IncomingCalls {
     return this.callers.list().flatMap(([, { calls }]) => calls.list());
   }
 
-  #control(message: Envelope, call: IncomingCall, text: string): void {
-    const { id, count } = membersOf(message.params) as {
-      id?: Id;
-      count?: unknown;
-    };
-    if (id === undefined) return;
-    if (message.method === "$/cancelRequest") {
+  #control(message: Envelope, call: IncomingCall, text: string, reply: string): void {
+    const { id, count } = membersOf(message.params) as { id?: Id; count?: unknown };
+    if (message.method === "$/held") this.#receiveProbe(message, call, reply);
+    else if (id === undefined) return;
+    else if (message.method === "$/cancelRequest") {
       call.isCancelled = true;
       cancelCall(callsOf(this.#service.running, call.origin), id);
       giveUpQueued(call.origin, id);
@@ -268,13 +247,18 @@ export class IncomingCalls {
     }
   }
 
-  /** A probe contains all credit that was given, since messages with credit can be lost. */
-  #restoreCredit({ params }: Envelope, call: IncomingCall): void {
-    const { given } = membersOf(params);
-    if (typeof given !== "number" || given <= call.credit) return;
-    const lost = given - call.credit;
-    call.credit = given;
-    for (const [, give] of call.origin.streams?.list() ?? []) give(lost);
+  /** A probe contains all credit that was given and how much was uploaded, since messages can be lost. */
+  #receiveProbe({ params }: Envelope, call: IncomingCall, reply: string): void {
+    const { given, uploaded } = membersOf(params);
+    if (typeof given === "number" && given > call.credit) {
+      const lost = given - call.credit;
+      call.credit = given;
+      for (const [, give] of call.origin.streams?.list() ?? []) give(lost);
+    }
+    if (typeof uploaded === "number" && uploaded > call.uploaded) this.end(call.origin, itemsLost);
+    // The answer looks like a probe: sent to another call, it could go back and forth forever.
+    else if (reply === call.reply || isFromAnotherAccount(reply))
+      this.#mailbox.liveness.sendHeld(reply, call);
   }
 
   /** An item of an upload, or its end; each has a number, since messages can be lost. */
@@ -284,14 +268,8 @@ export class IncomingCalls {
     else receiveUpload(this.#service.running, call.origin, params, text.length, heapBytes(text));
   }
 
-  /** A probe contains how much the caller has uploaded. */
-  #checkUpload({ params }: Envelope, call: IncomingCall): void {
-    const { uploaded } = membersOf(params);
-    if (typeof uploaded === "number" && uploaded > call.uploaded) this.end(call.origin, itemsLost);
-  }
-
   #add(call: IncomingCall): void {
-    this.#running++;
+    this.inFlight++;
     if (call.reply === "") return;
     call.caller.calls.add(call);
     this.#mailbox.liveness.watch();
@@ -311,14 +289,6 @@ export class IncomingCalls {
     if (errors.length === 0) return;
     const text = errors.join(",");
     this.reply(reply, Array.isArray(payload) ? `[${text}]` : text);
-  }
-
-  #tooLarge(text: string): string {
-    return errorText("2.0", idOf(JSON.parse(text)), {
-      code: ErrorCode.ReplyTooLarge,
-      message: "Reply too large",
-      data: `NATS takes at most ${this.#mailbox.maxBytes} bytes`,
-    });
   }
 }
 

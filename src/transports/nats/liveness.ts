@@ -1,8 +1,7 @@
 import { type Clock, systemClock, type Timer } from "../../protocol/clock.ts";
 import { type Envelope, membersOf } from "../../protocol/envelope.ts";
 import { ErrorCode } from "../../protocol/errors.ts";
-import type { ErrorObject, Params } from "../../protocol/message.ts";
-import { requestText } from "../../protocol/serialize.ts";
+import type { ErrorObject } from "../../protocol/message.ts";
 import type { Caller } from "./callers.ts";
 import type { Msg } from "./client-library.ts";
 import type { ConnectionState } from "./connection.ts";
@@ -36,9 +35,6 @@ const mostPings = 10_000;
 /** A call that no caller has made, so that one that exists answers a `$/ping` with it. */
 const madeUpCall = "?";
 
-const helloText = noticeText("$/hello");
-const goneText = noticeText("$/gone");
-const heldText = noticeText("$/held");
 const callerSilent: ErrorObject = {
   code: ErrorCode.RequestCancelled,
   message: "Request cancelled",
@@ -101,7 +97,7 @@ export class Liveness {
 
   /** Probes in rounds from now on, until nothing is open. */
   watch(): void {
-    if (this.#isWatching || this.#mailbox.closed || !this.#isOn) return;
+    if (this.#isWatching || this.#mailbox.isClosed || !this.#isOn) return;
     this.#isWatching = true;
     this.#timer = this.#clock.after(this.#aliveMs, () => void this.#round());
   }
@@ -118,7 +114,7 @@ export class Liveness {
       call.isAtRisk = call.patience === 0;
       call.unanswered = 0;
     }
-    this.#greetUnlessAnswered();
+    if (!this.#hasWorkers) this.#greet();
     const isScheduled = this.#urgentRounds > 0;
     // One more for the first `$/hello`, and one that loses what is unanswered.
     this.#urgentRounds = mostUnanswered + 2;
@@ -138,7 +134,7 @@ export class Liveness {
     if (!this.#hasGreeted) this.#greet();
   }
 
-  /** No worker was there, so those that come have not been greeted. */
+  /** No worker was there; workers that start later have not been greeted. */
   greetAgain(): void {
     this.#hasGreeted = false;
   }
@@ -159,7 +155,7 @@ export class Liveness {
   /** A worker pings, with the calls that it runs for this mailbox. */
   receivePing({ params }: Envelope, reply: string): void {
     const held = tokensIn(params).filter((token) => !this.#mailbox.outgoing.isOpen(token));
-    if (held.length > 0) this.#mailbox.trySend(reply, noticeText("$/unwanted", { held }));
+    if (held.length > 0) this.#mailbox.notify(reply, "$/unwanted", { held });
   }
 
   /** The answer to a ping: calls that are no longer wanted, or NATS's report that it was not delivered. */
@@ -190,19 +186,18 @@ export class Liveness {
   }
 
   sendHello(reply: string): void {
-    this.#mailbox.trySend(reply, noticeText("$/hello", { reply }));
+    this.#mailbox.notify(reply, "$/hello", { reply });
   }
 
   /** Tells a caller that its call runs, and how many items were sent, since items can be lost. */
   sendHeld(reply: string, call: IncomingCall): void {
     const { items, granted } = call;
-    const isPlain = items === 0 && granted === 0;
-    const text = isPlain ? heldText : noticeText("$/held", { items, total: granted });
-    this.#mailbox.trySend(reply, text, this.#mailbox.incoming.subjectOf(call));
+    const params = items + granted === 0 ? undefined : { items, total: granted };
+    this.#mailbox.notify(reply, "$/held", params, this.#mailbox.incoming.subjectOf(call));
   }
 
   sendGone(reply: string): void {
-    this.#mailbox.trySend(reply, goneText);
+    this.#mailbox.notify(reply, "$/gone");
   }
 
   get #isOn(): boolean {
@@ -211,8 +206,8 @@ export class Liveness {
 
   async #round(): Promise<void> {
     const { outgoing, incoming } = this.#mailbox;
-    if (!this.#state.down && !this.#mailbox.closed) {
-      if (outgoing.size > 0) this.#greetUnlessAnswered();
+    if (!this.#state.down && !this.#mailbox.isClosed) {
+      if (outgoing.size > 0 && !this.#hasWorkers) this.#greet();
       for (const [token, call] of outgoing.list()) {
         if (call.isNew) call.isNew = false;
         else if (!call.isAtRisk) this.#probe(token, call);
@@ -250,14 +245,11 @@ export class Liveness {
     if (!this.#state.down) this.#mailbox.restored();
   }
 
-  #greetUnlessAnswered(): void {
-    if (!this.#hasWorkers) this.#greet();
-  }
-
   #greet(): void {
     this.#hasGreeted = true;
     if (this.#workers === undefined) return;
-    this.#mailbox.trySend(this.#workers, helloText, controlSubjectOf(this.#mailbox.address));
+    const reply = controlSubjectOf(this.#mailbox.address);
+    this.#mailbox.notify(this.#workers, "$/hello", undefined, reply);
   }
 
   #probe(token: string, call: OutgoingCall): void {
@@ -268,8 +260,7 @@ export class Liveness {
       call.unanswered++;
       // Includes the credit given so far: if credit were lost, both sides would wait for each other.
       const { credit, uploaded } = call;
-      const isPlain = credit === 0 && uploaded === 0;
-      const params = isPlain ? undefined : { given: credit, uploaded };
+      const params = credit + uploaded === 0 ? undefined : { given: credit, uploaded };
       outgoing.notify(where, token, "$/held", params);
     }
   }
@@ -291,7 +282,7 @@ export class Liveness {
     else if (this.#hasAnswers) this.#hasAnswers = false;
     else {
       this.#urgentRounds--;
-      this.#greetUnlessAnswered();
+      if (!this.#hasWorkers) this.#greet();
       for (const [token, call] of atRisk) this.#probe(token, call);
     }
     if (this.#urgentRounds === 0) for (const [, call] of atRisk) call.isAtRisk = false;
@@ -316,8 +307,8 @@ export class Liveness {
 
   #sendPing({ name }: Caller, held: readonly string[], isUrgent: boolean): void {
     const token = this.#mailbox.nextToken("p");
-    const text = noticeText("$/ping", { held });
-    this.#mailbox.trySend(controlSubjectOf(name), text, this.#mailbox.replyTo(token));
+    const reply = this.#mailbox.replyTo(token);
+    this.#mailbox.notify(controlSubjectOf(name), "$/ping", { held }, reply);
     this.#pings.set(token, { name, isUrgent });
     const [oldest] = this.#pings.keys();
     if (this.#pings.size > mostPings && oldest !== undefined) this.#pings.delete(oldest);
@@ -333,10 +324,6 @@ export class Liveness {
       this.#mailbox.incoming.end(origin, callerSilent);
     else if (isElsewhere || items === probedItems) this.sendHeld(reply, call);
   }
-}
-
-function noticeText(method: string, params?: Params): string {
-  return requestText({ jsonrpc: "2.0", method, params });
 }
 
 /** The tokens that a message lists in `held`. Skips other values: an exception in a subscription callback would end the connection. */

@@ -1,11 +1,13 @@
 import { decodeUtf8, utf8Length } from "../../framing/utf8.ts";
 import { systemClock } from "../../protocol/clock.ts";
 import { type Envelope, isEnvelope } from "../../protocol/envelope.ts";
-import { WireError } from "../../protocol/errors.ts";
 import type { Link } from "../../protocol/link.ts";
 import type { Log } from "../../protocol/log.ts";
+import type { ErrorObject, Params } from "../../protocol/message.ts";
 import { parsePayload } from "../../protocol/payload.ts";
+import { requestText } from "../../protocol/serialize.ts";
 import type { Service } from "../../protocol/service.ts";
+import { replyTooLarge, WireError } from "../../protocol/standard-errors.ts";
 import type { Msg, MsgHdrs, NatsConnection, Subscription } from "./client-library.ts";
 import {
   ConnectionState,
@@ -58,7 +60,7 @@ export class Mailbox implements StateListener {
   #unflushed = 0;
   #lastToken = 0;
   #flushing: Promise<void> | undefined;
-  #closed = false;
+  isClosed = false;
 
   constructor(connection: NatsConnection, address: string, options: MailboxOptions) {
     requireOpen(connection);
@@ -81,7 +83,7 @@ export class Mailbox implements StateListener {
   }
 
   /**
-   * Subscribes to a subject. Every message comes in here, together with the subject where it may be answered (empty for none):
+   * Subscribes to a subject. Every message arrives here, together with the subject where it may be answered (empty for none):
    * `message.reply` is what the sender wrote, and nothing may be published there unchecked.
    */
   listen(
@@ -103,10 +105,6 @@ export class Mailbox implements StateListener {
     });
   }
 
-  get closed(): boolean {
-    return this.#closed;
-  }
-
   /** Publishes a message; messages of one turn leave in one write. */
   publish(subject: string, text: string, reply?: string, headers?: MsgHdrs): void {
     if (this.liveness.isSilent) throw notConnected("NATS has not answered for some time");
@@ -114,7 +112,7 @@ export class Mailbox implements StateListener {
     this.#publish(subject, text, reply, headers);
   }
 
-  /** Publishes if possible, also in a partition, because it may still arrive. An empty subject is that of a message without a reply subject. */
+  /** Publishes if possible, also in a partition, because the message may still arrive. Does nothing if the subject is empty. */
   trySend(subject: string, text: string, reply?: string, headers?: MsgHdrs): boolean {
     if (subject === "") return false;
     try {
@@ -125,10 +123,15 @@ export class Mailbox implements StateListener {
     }
   }
 
+  /** Sends a notification about calls. */
+  notify(subject: string, method: string, params?: Params, reply?: string): boolean {
+    return this.trySend(subject, requestText({ jsonrpc: "2.0", method, params }), reply);
+  }
+
   /** Publishes now, or on the next connection. */
   sendOrKeep(subject: string, text: string, headers: MsgHdrs | undefined): void {
     const send = (): boolean => this.trySend(subject, text, undefined, headers);
-    const isDown = this.#state.down && !this.#closed;
+    const isDown = this.#state.down && !this.isClosed;
     if (isDown && this.#keptLength + text.length <= mostKept) {
       this.#keptLength += text.length;
       this.#kept.push(send);
@@ -136,11 +139,10 @@ export class Mailbox implements StateListener {
   }
 
   #publish(subject: string, text: string, reply?: string, headers?: MsgHdrs): void {
-    if (this.#closed) throw closed();
+    if (this.isClosed) throw closed();
     if (this.#state.down) {
-      throw notConnected(
-        this.connection.isClosed() ? isClosed : "there is no connection to NATS at the moment",
-      );
+      const isOver = this.connection.isClosed();
+      throw notConnected(isOver ? gone : "there is no connection to NATS at the moment");
     }
     if (!this.fits(text)) throw tooLarge(this.connection);
     this.#unflushed += text.length;
@@ -151,7 +153,7 @@ export class Mailbox implements StateListener {
       else this.connection.publish(subject, text);
     } catch (error) {
       if (isTooLarge(error)) throw tooLarge(this.connection, error);
-      throw notConnected(isClosed, error);
+      throw notConnected(gone, error);
     }
   }
 
@@ -169,20 +171,21 @@ export class Mailbox implements StateListener {
     return `${this.address}.${token}`;
   }
 
-  get maxBytes(): number {
-    return maxBytesOf(this.connection);
+  /** The error instead of a reply or an item that does not fit into a message. */
+  tooLarge(what: string): ErrorObject {
+    return replyTooLarge(maxBytesOf(this.connection), `${what} over NATS`, "bytes");
   }
 
   /** Whether nats-server accepts a message with these headers. */
   fits(text: string, headerBytes = 0): boolean {
-    const maxBytes = this.maxBytes - headerBytes;
+    const maxBytes = maxBytesOf(this.connection) - headerBytes;
     return text.length * 3 <= maxBytes || (text.length <= maxBytes && utf8Length(text) <= maxBytes);
   }
 
   /** Undefined while nats-server keeps up; otherwise resolves when it has taken what was sent. */
   ready(): Promise<void> | undefined {
     if (this.#flushing !== undefined) return this.#flushing;
-    if (this.#unflushed < mostUnflushed || this.#closed || this.#state.down) return undefined;
+    if (this.#unflushed < mostUnflushed || this.isClosed || this.#state.down) return undefined;
     this.#flushing = this.#state.orGone(this.connection.flush()).then(() => {
       this.#unflushed = 0;
       this.#flushing = undefined;
@@ -193,15 +196,15 @@ export class Mailbox implements StateListener {
   later(delayMs: number, run: () => void): void {
     const { clock = systemClock } = this.#options;
     clock.after(delayMs, () => {
-      if (!this.#closed) run();
+      if (!this.isClosed) run();
     });
   }
 
   close(): void {
-    if (this.#closed) return;
+    if (this.isClosed) return;
     this.incoming.abandonCallers();
     this.outgoing.fail(closed());
-    this.#closed = true;
+    this.isClosed = true;
     this.liveness.close();
     this.#state.listeners.delete(this);
     if (!this.connection.isClosed()) this.#subscription.unsubscribe();
@@ -256,19 +259,10 @@ export class Mailbox implements StateListener {
   #receive(message: Msg, reply: string): void {
     this.liveness.received++;
     const token = message.subject.slice(this.address.length + 1);
-    switch (token.charCodeAt(0)) {
-      case 0x6f:
-        this.outgoing.receive(token, message, reply);
-        break;
-      case 0x63:
-        this.incoming.receive(token, message, reply);
-        break;
-      case 0x70:
-        this.liveness.receivePong(token, message);
-        break;
-      default:
-        this.#receiveControl(message, reply);
-    }
+    if (token.startsWith("o")) this.outgoing.receive(token, message, reply);
+    else if (token.startsWith("c")) this.incoming.receive(token, message, reply);
+    else if (token.startsWith("p")) this.liveness.receivePong(token, message);
+    else this.#receiveControl(message, reply);
   }
 
   /** A message that is not about one call. */
@@ -290,7 +284,7 @@ export class Mailbox implements StateListener {
   }
 }
 
-const isClosed = "the connection to NATS is closed";
+const gone = "the connection to NATS is closed";
 
 function notConnected(message: string, cause?: unknown): WireError {
   return new WireError("CONNECTION_FAILED", message, { cause });

@@ -25,9 +25,9 @@ export interface Sending {
 /** A payload that was sent to one worker and awaits its reply. */
 export class OutgoingCall {
   readonly sending: Sending;
-  /** How often it was sent again to another worker; only idempotent calls are. */
+  /** How many times it was sent again to another worker; only idempotent calls are. */
   readonly repeats: number;
-  /** How often it may still find no worker: after an outage, workers may reconnect later than this peer. */
+  /** How many more times it may find no worker: after an outage, workers may reconnect later than this peer. */
   patience: number;
   /** Where it was sent last. */
   subject: string;

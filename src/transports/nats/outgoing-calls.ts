@@ -15,7 +15,7 @@ import type { Mailbox } from "./mailbox.ts";
 import { OutgoingCall, type Route, type Sending } from "./outgoing-call.ts";
 import type { Subjects } from "./subjects.ts";
 
-/** How often a call whose worker died is sent to another. */
+/** Most workers to which a call is sent again after its own died. */
 const mostRepeats = 3;
 /** After an outage, workers are waited for this long and this often. */
 const returnMs = 500;
@@ -187,11 +187,8 @@ export class OutgoingCalls {
 
   #noWorkerFor({ sending: { payload } }: OutgoingCall): string {
     if (this.#subjects === undefined) return "the caller is gone";
-    const [only, second] = payload.requests;
-    const what =
-      only === undefined || second !== undefined
-        ? `a batch of ${payload.requests.length}`
-        : only.method;
+    const { length, 0: first } = payload.requests;
+    const what = length === 1 ? first?.method : `a batch of ${length}`;
     return `no worker listens under the subject ${this.#subjects.base}, so ${what} was not delivered`;
   }
 
@@ -230,12 +227,9 @@ export class OutgoingCalls {
 
   /** A notification about an open call. False if it is for the service. */
   #takeNotice(token: string, call: OutgoingCall, message: Envelope, text: string): boolean {
-    if (message.method === "$/uploadCredit") {
-      this.#grantUpload(token, call, message);
-      return true;
-    }
-    if (message.method === "$/held") {
-      this.#mailbox.liveness.receiveHeld(call);
+    const isHeld = message.method === "$/held";
+    if (isHeld || message.method === "$/uploadCredit") {
+      if (isHeld) this.#mailbox.liveness.receiveHeld(call);
       this.#grantUpload(token, call, message);
       if (!call.hasItemsOf(message)) this.#failIncomplete(token, call);
       return true;
@@ -327,8 +321,7 @@ export class OutgoingCalls {
 
   /** Sends a notification about a call to its worker, or to all workers. */
   notify(where: string, token: string, method: string, params?: Params): void {
-    const text = requestText({ jsonrpc: "2.0", method, params });
-    this.#mailbox.trySend(where, text, this.#mailbox.replyTo(token));
+    this.#mailbox.notify(where, method, params, this.#mailbox.replyTo(token));
   }
 
   #settle(token: string, call: OutgoingCall | undefined): Sending | undefined {

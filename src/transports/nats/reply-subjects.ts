@@ -1,4 +1,6 @@
+import type { Clock } from "../../protocol/clock.ts";
 import type { Log } from "../../protocol/log.ts";
+import { RareWarning } from "../../protocol/rare-warning.ts";
 import type { Msg, NatsConnection } from "./client-library.ts";
 import {
   defaultInboxPrefix,
@@ -65,18 +67,11 @@ function requirePrefix(prefix: string, own: string): void {
   );
 }
 
-/** Returns a function that logs refused messages: the 1st, 10th, 100th and so on, so that a caller cannot fill the disk. */
-export function refusedReplies(log: Log, worker: string): (message: Msg) => void {
-  let refused = 0;
-  let next = 1;
-  return ({ subject, reply = "" }) => {
-    if (++refused < next) return;
-    next *= 10;
-    const shown = {
-      subject: subject.slice(0, longestLogged),
-      reply: reply.slice(0, longestLogged),
-    };
-    const message = "refused a message: its reply subject is not under an inbox prefix";
-    log.warn({ worker, ...shown, refused }, message);
-  };
+/** Returns a function that logs refused messages. */
+export function refusedReplies(log: Log, clock: Clock, worker: string): (message: Msg) => void {
+  const sentence = "refused a message: its reply subject is not under an inbox prefix";
+  const warning = new RareWarning(log, clock, sentence);
+  const shown = (text: string): string => text.slice(0, longestLogged);
+  return ({ subject, reply = "" }) =>
+    warning.warn({ worker, subject: shown(subject), reply: shown(reply) });
 }

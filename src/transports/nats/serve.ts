@@ -1,6 +1,6 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 
-import type { Clock } from "../../protocol/clock.ts";
+import { type Clock, systemClock } from "../../protocol/clock.ts";
 import { defaultDrainMs } from "../../protocol/defaults.ts";
 import { isEnvelope } from "../../protocol/envelope.ts";
 import { callsDone } from "../../protocol/origin-calls.ts";
@@ -110,7 +110,7 @@ export class NatsWorker implements AsyncDisposable {
     this.#mailbox = new Mailbox(connection, this.#subjects.worker(this.id), {
       service,
       replies: new ReplySubjects(connection, this.#subjects, options.inboxPrefixes),
-      refuse: refusedReplies(service.log, options.subject),
+      refuse: refusedReplies(service.log, options.clock ?? systemClock, options.subject),
       subjects: undefined,
       aliveMs: options.aliveMs,
       callerSilenceMs: options.callerSilenceMs,
@@ -229,6 +229,7 @@ export class NatsWorker implements AsyncDisposable {
   /** Waits for running calls, unless the service that closes this worker has done so. */
   async #finishCalls(): Promise<void> {
     if (this.#service.answerer.draining) return;
-    await callsDone(this.#mailbox.incoming, this.#options.drainMs ?? defaultDrainMs);
+    const { drainMs = defaultDrainMs } = this.#options;
+    await callsDone(() => this.#mailbox.incoming.inFlight, drainMs);
   }
 }

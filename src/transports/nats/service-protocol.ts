@@ -46,17 +46,10 @@ export class EndpointStats {
   }
 }
 
-export interface ServiceIdentity {
-  readonly name: string;
-  readonly id: string;
-  readonly version: string;
-  readonly description: string;
-}
-
 /** Answers `$SRV.PING`, `INFO` and `STATS`, so that `nats micro` finds a worker and shows its statistics. */
 export function announce(
   mailbox: Mailbox,
-  { name, id, version, description }: ServiceIdentity,
+  { name, id, version, description }: Record<"name" | "id" | "version" | "description", string>,
   endpoints: () => readonly EndpointStats[],
 ): Subscription[] {
   const started = new Date().toISOString();

@@ -87,7 +87,7 @@ export function controlSubjectOf(address: string): string {
   return `${address}.0`;
 }
 
-/** What nats-server writes in place of a reply subject from another account. */
+/** What nats-server writes instead of a reply subject from another account. */
 export const otherAccountPrefix = "_R_.";
 
 export function isFromAnotherAccount(reply: string): boolean {

@@ -14,6 +14,7 @@ import { EventStreamDecoder } from "../../http/event-stream.ts";
 import type { FetchLinkOptions } from "../../http/link-options.ts";
 import { renewing } from "../../http/renewed-exchange.ts";
 import { type Clock, systemClock, type Timer } from "../../protocol/clock.ts";
+import { defaultMaxReplyBytes } from "../../protocol/defaults.ts";
 import { WireError } from "../../protocol/errors.ts";
 import { type Exchange, exchangeLink, type Payload } from "../../protocol/exchange.ts";
 import type { Link } from "../../protocol/link.ts";
@@ -37,7 +38,7 @@ export interface SseLinkOptions extends FetchLinkOptions {
 const leaveMs = 1_000;
 
 /**
- * Calls over HTTP POST whose replies come as events. If the connection breaks and the server sends
+ * Calls over HTTP POST whose replies arrive as events. If the connection breaks and the server sends
  * event ids, the stream is resumed after the last event that arrived.
  * @example
  * ```ts
@@ -95,7 +96,7 @@ class EventExchange {
     this.#payload = payload;
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
-    this.#maxBytes = options.maxReplyBytes ?? 10 * 1024 * 1024;
+    this.#maxBytes = options.maxReplyBytes ?? defaultMaxReplyBytes;
     this.#decoder = new EventStreamDecoder(this.#maxBytes);
     const leave = (): void => this.#leave();
     payload.onCancel = leave;

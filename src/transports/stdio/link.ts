@@ -3,7 +3,7 @@ import type { Link } from "../../protocol/link.ts";
 import { type ProcessOptions, spawnConnection } from "./connect.ts";
 
 export interface StdioLinkOptions extends ProcessOptions {
-  /** Whether and how often a child that exited is restarted. @default true */
+  /** Whether a child that exited is restarted, and how many times. @default true */
   readonly reconnect?: ReconnectOptions | boolean | undefined;
 }
 

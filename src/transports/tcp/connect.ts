@@ -18,7 +18,7 @@ export interface ConnectOptions extends ConnectingOptions, HeartbeatOptions {
   readonly host?: string | undefined;
   /** The port to connect to; either this or `path` is needed. @default none */
   readonly port?: number | undefined;
-  /** A unix socket or a Windows named pipe, in place of a host and a port. */
+  /** A unix socket or a Windows named pipe, instead of a host and a port. */
   readonly path?: string | undefined;
   /** True, or options of Node's `tls.connect`, such as `ca`; uses TLS 1.2 or later. @default false */
   readonly tls?: boolean | TlsOptions | undefined;

@@ -31,7 +31,7 @@ export interface ServeSocketOptions extends ConnectionLimits {
   readonly port?: number;
   /** The address to listen on; "::" or "0.0.0.0" admit other machines. @default "127.0.0.1" */
   readonly host?: string;
-  /** A unix socket, which only this user can open, or a named pipe such as `\\.\pipe\rpc`; in place of a port. */
+  /** A unix socket, which only this user can open, or a named pipe such as `\\.\pipe\rpc`; instead of a port. */
   readonly path?: string;
   /** Certificate and key, as for Node's `tls.createServer`; uses TLS 1.2 or later. */
   readonly tls?: TlsOptions;

@@ -66,7 +66,7 @@ export interface UpgradeRequest {
   readonly protocols: readonly string[];
 }
 
-/** Asks the options for what this connection shows the server, for no longer than connecting may take. */
+/** Gets the headers and protocols of this connection from the options, within `connectTimeoutMs`. */
 export async function upgradeRequest(options: WebSocketConnectOptions): Promise<UpgradeRequest> {
   const { headers, protocols, credentials, clock = systemClock } = options;
   const { connectTimeoutMs = defaultConnectTimeoutMs } = options;

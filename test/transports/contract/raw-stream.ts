@@ -18,7 +18,7 @@ export function rawStream(stream: Duplex, framing: Framing): RawEnd {
   return {
     send: (text) => void stream.write(framing.encode(text)),
     sendBytes(body) {
-      // The frame of a text of the same length, with these bytes in place of its own.
+      // The frame of a text of the same length, with these bytes instead of its own.
       const frame = Buffer.from(framing.encode("x".repeat(body.length)));
       frame.set(body, frame.indexOf("x".repeat(body.length)));
       stream.write(frame);

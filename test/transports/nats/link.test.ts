@@ -166,7 +166,7 @@ describeWith(["nats-server"], "natsLink", () => {
     });
     await expect(client.call("repeat", ["x", 2000])).rejects.toMatchObject({
       code: ErrorCode.ReplyTooLarge,
-      data: "NATS takes at most 1000 bytes",
+      data: "a reply over NATS must not be longer than 1000 bytes",
     });
     const outcomes = await client.batchSettled((b) => [b.repeat("x", 700), b.repeat("x", 700)]);
     for (const outcome of outcomes) {

@@ -7,6 +7,7 @@ import {
   readText,
   wireErrorOf,
 } from "../../../http/client-exchange.ts";
+import { defaultMaxReplyBytes } from "../../../protocol/defaults.ts";
 import { safeTap, type Tap } from "../../../protocol/tap.ts";
 import { httpUrl } from "../../../protocol/url.ts";
 
@@ -18,7 +19,7 @@ export type Send = (url: string, sent: Sent) => Promise<HttpResponse>;
 export interface HttpSenderOptions {
   /** Headers for every request; a function is called for each one and may be asynchronous. */
   readonly headers?: HeaderSource | undefined;
-  /** Used in place of the global `fetch`. */
+  /** Used instead of the global `fetch`. */
   readonly fetch?: Fetch | undefined;
   /** Longest reply, and longest event of a stream, in bytes; stops memory exhaustion. @default 10 MiB */
   readonly maxReplyBytes?: number | undefined;
@@ -48,7 +49,7 @@ export class HttpSender {
   constructor(url: string | URL, options: HttpSenderOptions, send?: Send) {
     this.url = String(url);
     httpUrl(this.url);
-    this.maxReplyBytes = options.maxReplyBytes ?? 10 * 1024 * 1024;
+    this.maxReplyBytes = options.maxReplyBytes ?? defaultMaxReplyBytes;
     this.tap = options.tap === undefined ? undefined : safeTap(options.tap);
     this.#options = options;
     this.#send = send ?? fetchSend(options.fetch);

@@ -22,11 +22,11 @@ import {
 interface OAuthSettings extends ClientIdentity, SignIn {
   /** Stores tokens and registrations. @default in memory */
   readonly store?: TokenStore;
-  /** Scopes to request in place of those that the server names. */
+  /** Scopes to request instead of those that the server names. */
   readonly scope?: string;
-  /** Returns a signed client assertion for the issuer, in place of a secret (private_key_jwt). With a `clientId` it requires `issuer`. */
+  /** Returns a signed client assertion for the issuer, instead of a secret (private_key_jwt). With a `clientId` it requires `issuer`. */
   readonly clientAssertion?: (issuer: string) => MaybePromise<string>;
-  /** Used in place of the global `fetch`. */
+  /** Used instead of the global `fetch`. */
   readonly fetch?: Fetch;
   /** Replaces the system clock, for tests. */
   readonly clock?: Clock;

@@ -142,7 +142,9 @@ export function httpSseHandler(
   };
   const idle = async (): Promise<void> => {
     await Promise.all(
-      Array.from(open.values(), (each) => callsDone(each.connection.origin, defaultDrainMs)),
+      Array.from(open.values(), (each) =>
+        callsDone(() => each.connection.origin.inFlight, defaultDrainMs),
+      ),
     );
   };
   return Object.assign(handle, { idle });

@@ -18,7 +18,7 @@ import { storeDeadLetter } from "./dead-letter.ts";
 import type { DurableQueue } from "./queue.ts";
 
 export interface DeliveryOptions {
-  /** How often a notification is tried before it becomes a dead letter; with `Infinity`, one that always fails is tried forever. @default 5 */
+  /** How many times a notification is tried before it becomes a dead letter; with `Infinity`, one that always fails is tried forever. @default 5 */
   readonly maxTries?: number;
   /** The wait before the second try; it doubles with each try. @default 1000 */
   readonly delayMs?: number;

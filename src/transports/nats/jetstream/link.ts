@@ -21,7 +21,7 @@ export interface DuplicateNotification {
   readonly stream: string;
   /** The number in the stream of the notification that was stored before. */
   readonly seq: number;
-  /** How often this one was sent. If more than once, it may be a duplicate of itself. */
+  /** How many times this one was sent. If more than once, it may be a duplicate of itself. */
   readonly attempts: number;
 }
 

@@ -229,15 +229,7 @@ export class DurableWorker implements AsyncDisposable {
       await state.orGone(client.consumers.get(queue.stream, consumer));
     });
     await Promise.all(leaving);
-    const work = (): number => this.inFlight + acknowledgements.pending;
-    await callsDone(
-      {
-        get inFlight() {
-          return work();
-        },
-      },
-      drainMs - stayMs,
-    );
+    await callsDone(() => this.inFlight + acknowledgements.pending, drainMs - stayMs);
     this.#resolveClosed();
     acknowledgements.close();
     // The last acknowledgements have to leave before the program ends.

@@ -51,8 +51,7 @@ export function natsNonces(bucket: Pick<KV, "put" | "get" | "status">): NatsNonc
         const isNew = await retry.run(() => createKey(bucket, name, mark));
         return isNew ? "new" : "seen";
       } catch (error) {
-        const { code, message } = error as { code?: unknown; message: string };
-        if (streamIsFull.has(code) || /maximum (bytes|messages)/i.test(message)) return "full";
+        if (streamIsFull.has((error as { code?: unknown }).code)) return "full";
         throw error;
       }
     },

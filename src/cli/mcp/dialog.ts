@@ -5,7 +5,7 @@ import { Terminal } from "../terminal.ts";
 export type Ask = (question: string) => Promise<string | undefined>;
 
 /** Asks the user on stderr, one dialog at a time; stdout is for results. */
-export class Prompt {
+export class Dialog {
   readonly terminal = new Terminal(process.stderr);
   readonly #signal: AbortSignal;
   #last: Promise<unknown> = Promise.resolve();
