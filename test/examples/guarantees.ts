@@ -174,7 +174,14 @@ export const guarantees: Readonly<Record<string, readonly Guarantee[]>> = {
         "a peer that sends half a message and waits is cut off",
       ],
     },
-    { says: "At most 100", test: ["transports/tcp/crowds.test.ts", "while 100 others are"] },
+    {
+      says: '{ "ran": false }`. At most 100',
+      test: ["transports/http/crowds.test.ts", "while 100 others wait to be refused"],
+    },
+    {
+      says: "At most 100 clients",
+      test: ["transports/tcp/crowds.test.ts", "while 100 others are"],
+    },
     {
       says: "a ping every 30 s",
       test: [

@@ -5,10 +5,10 @@ export type Side = "client" | "server";
 /** A message on its way, or the end of the connection. */
 type Event = { readonly text: string } | { readonly end: Error | undefined };
 
-/** Items of a stream that arrive together, so that a stream does not multiply the interleavings. */
+/** Items that arrive together, so that a stream or an upload does not multiply the interleavings. */
 const itemsAtOnce = 32;
 
-const itemStart = '{"jsonrpc":"2.0","method":"$/stream"';
+const itemStarts = ["$/stream", "$/upload"].map((name) => `{"jsonrpc":"2.0","method":"${name}"`);
 
 /** A connection in memory; its messages arrive when the explorer says so, or never. */
 export class ControlledWire {
@@ -74,7 +74,11 @@ export class ControlledWire {
 }
 
 function isItem(event: Event | undefined): boolean {
-  return event !== undefined && "text" in event && event.text.startsWith(itemStart);
+  return (
+    event !== undefined &&
+    "text" in event &&
+    itemStarts.some((start) => event.text.startsWith(start))
+  );
 }
 
 class End implements Channel {

@@ -1,10 +1,13 @@
 import { RpcError, WireError } from "callwire";
 import type { Side } from "./controlled-wire.ts";
-import type { Kind } from "./scenario.ts";
+import { idempotentKinds, type Kind } from "./scenario.ts";
 
-/** Most items that a reader may have before it reads one. */
+/** Most items that may be ahead of those that were read. */
 const window = 64;
-const streamLength = 70;
+/** More than the window, so that the producer has to wait for credit. */
+export const streamLength = 70;
+/** So many that the source would be ahead by more than the window if credit did not hold it back. */
+export const uploadLength = 100;
 
 type Happening = "lose" | "stop" | "finish" | "crash" | "close" | "sleep";
 
@@ -20,6 +23,12 @@ interface Entry {
   /** Items sent in answer to the last request. */
   sent: number;
   requests: number;
+  /** Items that an upload took from its source. */
+  taken: number;
+  /** Items that the last handler of an upload received. */
+  received: number;
+  /** Whether the source of an upload was released. */
+  released: boolean;
 }
 
 /** What really happened to each call, and what the client was told; `check` compares them. */
@@ -40,6 +49,9 @@ export class Ledger {
       gaps: 0,
       sent: 0,
       requests: 0,
+      taken: 0,
+      received: 0,
+      released: false,
     }));
   }
 
@@ -56,7 +68,9 @@ export class Ledger {
   }
 
   ran(call: number): void {
-    this.#entry(call).runs++;
+    const entry = this.#entry(call);
+    entry.runs++;
+    entry.received = 0;
   }
 
   isOpen(call: number): boolean {
@@ -73,8 +87,7 @@ export class Ledger {
     const entry = this.#entry(call);
     entry.gaps++;
     entry.items = 0;
-    if (entry.kind === "write" || entry.kind === "watch")
-      this.#fault ??= `call ${call} was repeated, but is not idempotent`;
+    if (!isIdempotent(entry)) this.#fault ??= `call ${call} was repeated, but is not idempotent`;
   }
 
   item(call: number, item: unknown): void {
@@ -84,6 +97,27 @@ export class Ledger {
     entry.items++;
   }
 
+  /** The source of an upload is asked for an item. */
+  taken(call: number): void {
+    const entry = this.#entry(call);
+    if (entry.outcome !== undefined) this.#fault ??= `call ${call} took an item after its end`;
+    if (++entry.taken > entry.received + window && entry.outcome === undefined)
+      this.#fault ??= `call ${call} took ${entry.taken} items, of which ${entry.received} were received`;
+  }
+
+  /** The source of an upload is exhausted, or was left. */
+  released(call: number): void {
+    this.#entry(call).released = true;
+  }
+
+  /** The handler of an upload received an item. */
+  received(call: number, item: unknown): void {
+    const entry = this.#entry(call);
+    if (item !== entry.received)
+      this.#fault ??= `the handler of call ${call} got item ${item}, not ${entry.received}`;
+    entry.received++;
+  }
+
   /** A message was sent; the first of a call tells its id. */
   sent(from: Side, text: string): void {
     const parsed: unknown = JSON.parse(text);
@@ -91,6 +125,7 @@ export class Ledger {
       const { id, method, params } = message;
       if (from === "client" && typeof params?.call === "number") {
         const entry = this.#entry(params.call);
+        if (entry.taken > 0) this.#fault ??= `call ${params.call} was repeated without its items`;
         entry.requests++;
         entry.sent = 0;
         if (id !== undefined) this.#calls.set(id, params.call);
@@ -127,13 +162,19 @@ export class Ledger {
     }
   }
 
+  /** Everything that was begun has ended. */
   mustBeSettled(): void {
     if (this.isUnsettled) throw new Error("a call never settles");
+    for (const [call, { kind, begun, released }] of this.#entries.entries()) {
+      const isUpload = kind === "gather" || kind === "collect";
+      if (begun && isUpload && !released)
+        throw new Error(`the source of call ${call} is left open`);
+    }
   }
 
-  #faultIn({ kind, runs, outcome, cancelled, items, sent }: Entry): string | undefined {
-    const isIdempotent = kind === "read" || kind === "follow";
-    if (runs > 1 && !isIdempotent) return `ran ${runs} times`;
+  #faultIn(entry: Entry): string | undefined {
+    const { kind, runs, outcome, cancelled, items, sent, received } = entry;
+    if (runs > 1 && !isIdempotent(entry)) return `ran ${runs} times`;
     if (sent > items + window && outcome === undefined && !cancelled)
       return `was sent ${sent} items, of which ${items} were read`;
     if (outcome === undefined) return undefined;
@@ -141,6 +182,8 @@ export class Ledger {
       if (runs === 0 && kind !== "note") return "succeeded, but did not run";
       if (outcome.value === "end" && items !== streamLength)
         return `ended after ${items} of ${streamLength} items`;
+      if (outcome.value === "all" && received !== uploadLength)
+        return `ended after ${received} of ${uploadLength} items were received`;
       return undefined;
     }
     const { reason } = outcome;
@@ -182,6 +225,10 @@ interface Message {
   readonly id?: unknown;
   readonly method?: string;
   readonly params?: { readonly call?: unknown; readonly id?: unknown };
+}
+
+function isIdempotent({ kind }: Entry): boolean {
+  return idempotentKinds.includes(kind);
 }
 
 /** Whether a caller may take this failure as "did not run". */

@@ -1,5 +1,10 @@
-/** `read` and `follow` are declared idempotent; `watch` and `follow` are streams; `note` is a notification. */
-export type Kind = "read" | "write" | "note" | "watch" | "follow";
+/**
+ * `read`, `follow` and `collect` are declared idempotent; `watch` and `follow` are streams; `gather` and `collect` have
+ * uploads; `note` is a notification.
+ */
+export type Kind = "read" | "write" | "note" | "watch" | "follow" | "gather" | "collect";
+
+export const idempotentKinds: readonly Kind[] = ["read", "follow", "collect"];
 
 /** What the explorer may do, and how often. */
 export interface Scenario {
@@ -78,6 +83,16 @@ export const scenarios: readonly Scenario[] = [
     name: "an idempotent stream that is repeated",
     calls: ["follow", "write"],
     may: { ...never, lose: 2, cancel: 1, wait: 1 },
+  },
+  {
+    name: "an upload with credit",
+    calls: ["gather"],
+    may: { ...never, lose: 1, cancel: 1, stop: 1, close: 1, sleep: 1 },
+  },
+  {
+    name: "an idempotent upload to a server that is started again",
+    calls: ["collect", "write"],
+    may: { ...never, lose: 1, stop: 1, start: 1, wait: 2 },
   },
   {
     name: "a client that closes while it connects",

@@ -10,14 +10,15 @@ import {
 } from "callwire";
 import { Connection, reconnecting } from "callwire/connection";
 import type { FakeClock } from "callwire/testing";
+import { z } from "zod";
+// Clients load it with their first upload, which takes time that no clock here controls.
+import "../../src/client/call-upload.ts";
 import { ControlledWire, type Side } from "./controlled-wire.ts";
-import { Ledger } from "./ledger.ts";
-import type { Kind, Scenario } from "./scenario.ts";
+import { Ledger, streamLength, uploadLength } from "./ledger.ts";
+import { idempotentKinds, type Kind, type Scenario } from "./scenario.ts";
 
 const transport = { kind: "model", headers: {}, remoteAddress: undefined };
 
-/** More than a reader grants at first, so that the producer has to wait for credit. */
-const streamLength = 70;
 /** Items that a reader takes before it pauses; half of what it grants, so that each pause sends credit. */
 const itemsPerRead = 32;
 
@@ -71,8 +72,7 @@ export class World {
     this.ledger = new Ledger(scenario.calls.flat());
     this.#startServer();
     const link = reconnecting(() => this.#open(), { clock, random: () => 1, attempts: 2 });
-    const idempotent = ["read", "follow"];
-    this.#client = createClient(link, { clock, idempotent, log: silentLog });
+    this.#client = createClient(link, { clock, idempotent: idempotentKinds, log: silentLog });
   }
 
   /** What can happen next. */
@@ -267,11 +267,32 @@ export class World {
     const result: Promise<unknown> =
       kind === "note"
         ? this.#client.notify(kind, { call }, { signal })
-        : this.#client.call<unknown>(kind, { call }, options);
+        : this.#client.call<unknown>(kind, { call }, { ...options, ...this.#uploadOf(call, kind) });
     result.then(
       (value) => this.ledger.settled(call, { status: "fulfilled", value }),
       (reason) => this.ledger.settled(call, { status: "rejected", reason }),
     );
+  }
+
+  #uploadOf(call: number, kind: Kind): { upload?: Iterable<number> } {
+    if (kind !== "gather" && kind !== "collect") return {};
+    const { ledger } = this;
+    let next = 0;
+    const iterator: Iterator<number> = {
+      next() {
+        if (next === uploadLength) {
+          ledger.released(call);
+          return { done: true, value: undefined };
+        }
+        ledger.taken(call);
+        return { done: false, value: next++ };
+      },
+      return() {
+        ledger.released(call);
+        return { done: true, value: undefined };
+      },
+    };
+    return { upload: { [Symbol.iterator]: () => iterator } };
   }
 
   async #read(call: number, items: AsyncIterable<number>): Promise<void> {
@@ -320,21 +341,34 @@ export class World {
 
   #startServer(): void {
     const { ledger } = this;
-    const run = (params: unknown, { signal }: { readonly signal: AbortSignal }) => {
-      const { call } = params as Params;
-      ledger.ran(call);
-      return new Promise<string>((resolve, reject) => {
+    const pause = (call: number, signal: AbortSignal): Promise<void> =>
+      new Promise((resolve, reject) => {
         const end = (settle: () => void) => (): void => {
           this.#executions = this.#executions.filter((each) => each !== execution);
           settle();
         };
-        const answer = end(() => resolve(`result ${call}`));
-        const execution: Execution = { call, answer };
+        const execution: Execution = { call, answer: end(resolve) };
         this.#executions.push(execution);
         const abort = end(() => reject(new Error("aborted")));
         signal.addEventListener("abort", abort, { once: true });
       });
+    const run = async (params: unknown, { signal }: { readonly signal: AbortSignal }) => {
+      const { call } = params as Params;
+      ledger.ran(call);
+      await pause(call, signal);
+      return `result ${call}`;
     };
+    /** Pauses after the items of each message that the explorer delivers. */
+    const receive = method({ upload: z.unknown() }, async (params: unknown, context) => {
+      const { call } = params as Params;
+      ledger.ran(call);
+      let count = 0;
+      for await (const item of context.upload) {
+        ledger.received(call, item);
+        if (++count % itemsPerRead === 0) await pause(call, context.signal);
+      }
+      return "all";
+    });
     const items = async function* (params: unknown): AsyncGenerator<number> {
       ledger.ran((params as Params).call);
       for (let i = 0; i < streamLength; i++) yield i;
@@ -345,6 +379,8 @@ export class World {
       note: ({ call }: Params) => ledger.ran(call),
       watch: stream({}, items),
       follow: stream({}, items),
+      gather: receive,
+      collect: receive,
     };
     const options = { clock: this.#clock, log: silentLog, overload: false } as const;
     this.#servers.push(createServer(methods, options));

@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { createClient, type Log, silentLog } from "callwire";
 import { httpLink } from "callwire/http";
+import { FakeClock } from "callwire/testing";
 import { connectWebSocket } from "callwire/ws";
 import { expect, onTestFinished, test } from "vitest";
 import { add, post, RawClient, send, serve, sum } from "./wire.ts";
@@ -58,3 +59,29 @@ test("a connection over the limit that sends nothing is closed with the same ans
   await first.until((text) => text.endsWith(sum));
   expect(await new RawClient(port).all()).toContain('"ran":false');
 });
+
+test.each([{ maxConnections: 1 }, { maxConnectionsPerAddress: 1 }])(
+  "a connection is dropped while 100 others wait to be refused: %o",
+  async (options) => {
+    const clock = new FakeClock();
+    const { port, server } = await serve(methods, options, { clock });
+    let seen = 0;
+    const arrived = new Promise<void>((resolve) => {
+      const count = () => ++seen === 102 && resolve();
+      server.on("connection", count).on("drop", count);
+    });
+    await holding(port, 1);
+    const texts = (await holding(port, 101)).map(async (socket) => {
+      let text = "";
+      socket.setEncoding("utf8").on("data", (part) => {
+        text += part;
+      });
+      await once(socket, "close").catch(() => {});
+      return text;
+    });
+    await arrived;
+    clock.advance(250);
+    const refused = (await Promise.all(texts)).filter((text) => text.startsWith("HTTP/1.1 503"));
+    expect(refused.length).toBe(100);
+  },
+);
