@@ -142,7 +142,7 @@ export class Overload {
     return true;
   }
 
-  /** How long the next call has waited in the queue of its wire, and what `arrival()` returned when it arrived; 0 if the queue is empty. */
+  /** How long the next call has waited in the queue of its wire, and `cpuMs()` when it arrived; 0 if the queue is empty. */
   waited(ms: number, arrival: number): void {
     const isCrowd = this.queued >= crowd;
     this.#queuedMs = isCrowd ? ms : 0;
@@ -150,8 +150,8 @@ export class Overload {
     this.waitedMs = ms;
   }
 
-  /** To be kept with a call that has to wait in a queue of its wire. */
-  arrival(): number {
+  /** The CPU time that this process has used. A wire with a queue keeps it with each call that has to wait there. */
+  cpuMs(): number {
     return this.#cpu();
   }
 

@@ -329,7 +329,7 @@ describe("with delays of at most 100 ms", () => {
     ] as const) {
       const { overload } = limited();
       overload.queued = queued;
-      overload.waited(ms, overload.arrival());
+      overload.waited(ms, overload.cpuMs());
       expect(overload.take()).toBe(runs);
     }
     const { overload } = watching();
@@ -346,7 +346,7 @@ describe("with delays of at most 100 ms", () => {
       const made = watching();
       made.overload.queued = 32;
       for (let i = 0; i < 40; i++) {
-        made.overload.waited(101, made.overload.arrival() - cpuMs);
+        made.overload.waited(101, made.overload.cpuMs() - cpuMs);
         made.run({ calls: 8, heldMs: 30 });
       }
       made.overload.queued = 0;

@@ -29,7 +29,7 @@ import { WaitingCall } from "./waiting-call.ts";
 export interface CallPace {
   /** Set when a request arrives, whatever becomes of it. */
   hasArrived: boolean;
-  run(call: WaitingCall, run: () => void): void;
+  run(call: WaitingCall): void;
 }
 
 /** One service over HTTP: follows the rules, and answers what they let pass. */
@@ -64,12 +64,7 @@ export class Endpoint implements ExchangeHost {
   }
 
   received(exchange: Exchange, text: string | undefined, sent: SentBody | undefined): void {
-    const call = new WaitingCall(exchange, text, sent, this.service.running.buffers);
-    if (this.#pace !== undefined) this.#pace.run(call, () => this.#run(call));
-    else {
-      call.ended();
-      this.#run(call);
-    }
+    this.#paced(new WaitingCall(exchange, text, sent, this.service.running.buffers, this.#run));
   }
 
   refusalOf(fault: BodyFault): Refusal {
@@ -147,11 +142,10 @@ export class Endpoint implements ExchangeHost {
     }
   }
 
-  #run({ exchange, text, sent, isRefused }: WaitingCall): void {
-    if (isRefused) return;
+  readonly #run = ({ exchange, text, sent }: WaitingCall): void => {
     if (text !== undefined) this.#answer(exchange, text, sent);
     else exchange.send(200, this.service.answerer.unreadable(exchange.begin(undefined)));
-  }
+  };
 
   /** `body` is exactly what was sent, if that is known. */
   #answer(exchange: Exchange, text: string, body: SentBody | undefined): void {
@@ -179,8 +173,7 @@ export class Endpoint implements ExchangeHost {
   #receiveUpload(exchange: Exchange): void {
     const { message } = exchange;
     const body = new UploadBody(this.rules.limits, {
-      begun: (text) =>
-        message.inTurn(() => this.#paced(exchange, () => this.#answerUpload(exchange, text, body))),
+      begun: (text) => message.inTurn(() => this.#runUpload(exchange, text, body)),
       failed: (fault) => {
         if (exchange.origin === undefined) exchange.failed(fault);
         else exchange.abandon();
@@ -206,10 +199,15 @@ export class Endpoint implements ExchangeHost {
     exchange.answer(this.service.receive(text, origin), origin);
   }
 
-  #paced(exchange: Exchange, run: () => void): void {
-    const waiting = new WaitingCall(exchange, undefined, undefined, this.service.running.buffers);
-    if (this.#pace === undefined) run();
-    else this.#pace.run(waiting, run);
+  #runUpload(exchange: Exchange, text: string, body: UploadBody): void {
+    const answer = (): void => this.#answerUpload(exchange, text, body);
+    const { buffers } = this.service.running;
+    this.#paced(new WaitingCall(exchange, undefined, undefined, buffers, answer));
+  }
+
+  #paced(call: WaitingCall): void {
+    if (this.#pace === undefined) call.run();
+    else this.#pace.run(call);
   }
 
   /** Answers a call of the plain form of streams. */

@@ -11,17 +11,17 @@ const calmMs = 1_000;
 /** It holds nothing that has to be released. */
 const ownScope = { requireManualDestroy: true };
 
-/** A request whose call is to run. */
+/** A call that is to run. */
 export interface Paced {
-  /** Whether the caller no longer waits for the call. */
+  /** Whether the caller no longer waits for it. */
   readonly isGone: boolean;
-  /** It no longer waits: it is about to run, or never will. */
+  run(): void;
+  /** It will never run. */
   ended(): void;
 }
 
 interface Waiting {
-  readonly request: Paced;
-  readonly run: () => void;
+  readonly call: Paced;
   /** Without it, the call would see what an `AsyncLocalStorage` holds for another request. */
   readonly scope: AsyncResource;
   readonly since: number;
@@ -40,9 +40,8 @@ export class Pace {
   readonly #overload: Overload | undefined;
   readonly #timer: { now(): number };
   #waiting: Waiting[] = [];
-  /** How long calls have run in this turn of the event loop. */
-  #spentMs = 0;
-  #isSpending = false;
+  /** When the first call of this turn of the event loop began; undefined if none did. */
+  #startedAt: number | undefined = undefined;
   #turns = 0;
   #isTurning = false;
   /** The last arrival that was read, and when; to read the CPU time for each request would take longer than to parse it. */
@@ -55,7 +54,9 @@ export class Pace {
   /** Until then no call runs in the turn that read its request. */
   #pressedUntil = 0;
   readonly #goOn = (): void => this.#runWaiting();
-  readonly #turned = (): void => this.#rest();
+  readonly #turned = (): void => {
+    this.#startedAt = undefined;
+  };
 
   /** Tests pass their own `timer`, in milliseconds. */
   constructor(overload: Overload | undefined, timer: { now(): number } = performance) {
@@ -64,40 +65,33 @@ export class Pace {
   }
 
   /** Runs it now, or in a later turn if other calls have used up this one. */
-  run(request: Paced, run: () => void): void {
+  run(call: Paced): void {
     const now = this.#timer.now();
-    if (!this.#isTurning && now >= this.#pressedUntil) {
-      request.ended();
-      this.#timed(run, now);
-    } else {
-      // By the turn after the next one, the event loop has read the connection once more.
-      const scope = new AsyncResource("HTTPINCOMINGMESSAGE", ownScope);
-      const arrival = this.#arrivedAt(now);
-      this.#waiting.push({ request, run, scope, since: now, arrival, turn: this.#turns + 2 });
-      this.#count(this.#waiting.length);
-      this.#turn();
+    if (!this.#isTurning && now >= this.#pressedUntil && this.#hasTime(now)) {
+      call.run();
+      return;
     }
+    // By the turn after the next one, the event loop has read the connection once more.
+    const scope = new AsyncResource("HTTPINCOMINGMESSAGE", ownScope);
+    const arrival = this.#arrivedAt(now);
+    this.#waiting.push({ call, scope, since: now, arrival, turn: this.#turns + 2 });
+    this.#count(this.#waiting.length);
+    this.#turn();
   }
 
-  #timed(run: () => void, startedAt: number): void {
-    if (!this.#isSpending) {
-      this.#isSpending = true;
+  /** Whether this turn is not used up. The clock is read once for each call, which includes what runs between calls. */
+  #hasTime(now: number): boolean {
+    if (this.#startedAt === undefined) {
+      this.#startedAt = now;
       setImmediate(this.#turned);
     }
-    run();
-    this.#spentMs += this.#timer.now() - startedAt;
-    if (this.#spentMs >= turnMs) this.#turn();
+    return now - this.#startedAt < turnMs;
   }
 
   #turn(): void {
     if (this.#isTurning) return;
     this.#isTurning = true;
     setImmediate(this.#goOn);
-  }
-
-  #rest(): void {
-    this.#isSpending = false;
-    if (!this.#isTurning) this.#spentMs = 0;
   }
 
   #runWaiting(): void {
@@ -110,27 +104,30 @@ export class Pace {
       return;
     }
     this.#idleTurns = 0;
-    this.#spentMs = 0;
     const waiting = this.#waiting;
     this.#waiting = [];
+    const startedAt = this.#timer.now();
+    const cpuBefore = this.#overload?.cpuMs() ?? 0;
+    let now = startedAt;
     let next = 0;
     try {
-      for (; next < waiting.length && this.#spentMs < turnMs; next++) {
-        const { request, run, scope, since, arrival, turn } = waiting[next] as Waiting;
+      while (next < waiting.length && now - startedAt < turnMs) {
+        const { call, scope, since, arrival, turn } = waiting[next] as Waiting;
         if (turn > this.#turns) break;
-        const now = this.#timer.now();
-        request.ended();
-        if (request.isGone) {
+        this.#count(waiting.length - next);
+        next++;
+        if (call.isGone) {
+          call.ended();
           this.#pressedUntil = now + calmMs;
           this.#overload?.callerLeft();
         } else {
-          this.#count(waiting.length - next);
           this.#overload?.waited(now - since, arrival);
-          scope.runInAsyncScope(this.#timed, this, run, now);
+          scope.runInAsyncScope(call.run, call);
         }
+        now = this.#timer.now();
       }
-      if (this.#spentMs >= turnMs && next < waiting.length)
-        this.#pressedUntil = this.#timer.now() + calmMs;
+      const isUsedUp = next < waiting.length && now - startedAt >= turnMs;
+      if (isUsedUp && this.#haveUsed(turnMs, cpuBefore)) this.#pressedUntil = now + calmMs;
     } finally {
       // Requests that arrived meanwhile come after them.
       this.#waiting = waiting.slice(next).concat(this.#waiting);
@@ -140,10 +137,15 @@ export class Pace {
     }
   }
 
+  /** Whether calls used the CPU for so long; while other processes have it, time passes too, but reading first gains nothing. */
+  #haveUsed(ms: number, cpuBefore: number): boolean {
+    return this.#overload === undefined || this.#overload.cpuMs() - cpuBefore >= ms;
+  }
+
   #arrivedAt(now: number): number {
     if (now - this.#arrivalAt >= turnMs) {
       this.#arrivalAt = now;
-      this.#arrival = this.#overload?.arrival() ?? 0;
+      this.#arrival = this.#overload?.cpuMs() ?? 0;
     }
     return this.#arrival;
   }

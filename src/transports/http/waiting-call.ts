@@ -12,6 +12,7 @@ export class WaitingCall implements Buffering {
   /** The body exactly as it was sent, if that is known. */
   sent: SentBody | undefined;
   readonly #buffers: WireBuffers;
+  readonly #answer: (call: WaitingCall) => void;
   /** Whether it was refused because all connections buffer too much. */
   isRefused = false;
 
@@ -20,11 +21,13 @@ export class WaitingCall implements Buffering {
     text: string | undefined,
     sent: SentBody | undefined,
     buffers: WireBuffers,
+    answer: (call: WaitingCall) => void,
   ) {
     this.exchange = exchange;
     this.text = text;
     this.sent = sent;
     this.#buffers = buffers;
+    this.#answer = answer;
     this.bufferedBytes = text?.length ?? 0;
     if (this.bufferedBytes < countedFromBytes) return;
     buffers.opened(this);
@@ -34,6 +37,11 @@ export class WaitingCall implements Buffering {
   /** Whether its caller no longer waits for it. */
   get isGone(): boolean {
     return this.isRefused || this.exchange.isGone;
+  }
+
+  run(): void {
+    this.ended();
+    if (!this.isRefused) this.#answer(this);
   }
 
   /** It no longer waits: it is about to run, or never will. */

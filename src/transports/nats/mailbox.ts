@@ -1,13 +1,14 @@
 import { decodeUtf8, utf8Length } from "../../framing/utf8.ts";
 import { systemClock } from "../../protocol/clock.ts";
 import { type Envelope, isEnvelope } from "../../protocol/envelope.ts";
+import { WireError } from "../../protocol/errors.ts";
 import type { Link } from "../../protocol/link.ts";
 import type { Log } from "../../protocol/log.ts";
 import type { ErrorObject, Params } from "../../protocol/message.ts";
 import { parsePayload } from "../../protocol/payload.ts";
 import { requestText } from "../../protocol/serialize.ts";
 import type { Service } from "../../protocol/service.ts";
-import { replyTooLarge, WireError } from "../../protocol/standard-errors.ts";
+import { replyTooLarge } from "../../protocol/standard-errors.ts";
 import type { Msg, MsgHdrs, NatsConnection, Subscription } from "./client-library.ts";
 import {
   ConnectionState,

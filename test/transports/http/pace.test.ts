@@ -9,16 +9,21 @@ const turn = () => new Promise((resolve) => setImmediate(resolve));
 function paced() {
   const loop = new BusyLoop();
   const waits: number[] = [];
-  const overload = new Overload(loop);
+  const overload = new Overload(loop, {}, () => loop.cpu());
   overload.waited = (ms) => void waits.push(ms);
   const pace = new Pace(overload, loop);
   const ran: string[] = [];
-  const call = (name: string, ms: number, request = { isGone: false, ended() {} }) => {
+  const call = (name: string, ms: number, hold = (time: number) => loop.hold(time)) => {
+    const request = {
+      isGone: false,
+      ended() {},
+      run() {
+        ran.push(name);
+        hold(ms);
+      },
+    };
     pace.hasArrived = true;
-    pace.run(request, () => {
-      ran.push(name);
-      loop.hold(ms);
-    });
+    pace.run(request);
     return request;
   };
   return { loop, waits, ran, call };
@@ -65,14 +70,37 @@ describe("calls of HTTP requests", () => {
     const seen: unknown[] = [];
     for (const name of ["a", "b", "c"]) {
       storage.run(name, () =>
-        pace.run({ isGone: false, ended() {} }, () => {
-          seen.push(storage.getStore());
-          storage.enterWith("entered");
-          loop.hold(name === "a" ? 5 : 0);
+        pace.run({
+          isGone: false,
+          ended() {},
+          run() {
+            seen.push(storage.getStore());
+            storage.enterWith("entered");
+            loop.hold(name === "a" ? 5 : 0);
+          },
         }),
       );
     }
     while (seen.length < 3) await turn();
     expect(seen).toEqual(["a", "b", "c"]);
+  });
+
+  test("wait for the turn after the next one while calls take long", async () => {
+    const { ran, call } = paced();
+    for (const name of ["a", "b", "c"]) call(name, 5);
+    while (ran.length < 3) await turn();
+    await turn();
+    call("d", 0);
+    expect(ran).toEqual(["a", "b", "c"]);
+    while (ran.length < 4) await turn();
+  });
+
+  test("do not wait because another process has the CPU", async () => {
+    const { loop, ran, call } = paced();
+    for (const name of ["a", "b", "c"]) call(name, 5, (ms) => loop.wait(ms));
+    while (ran.length < 3) await turn();
+    await turn();
+    call("d", 0);
+    expect(ran).toEqual(["a", "b", "c", "d"]);
   });
 });
