@@ -31,6 +31,11 @@ export interface EventSink {
   cut(): void;
 }
 
+/** Where events come from: a call, whose method may opt out when the response has already begun. */
+export interface EventSource {
+  readonly mayCompress: boolean;
+}
+
 /** The exchange whose reply is sent as events. */
 export interface EventHost {
   /** Where the call came from; only its principal may resume the stream. */

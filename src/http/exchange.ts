@@ -14,7 +14,13 @@ import {
   compressedFromLength,
   type SentBody,
 } from "./content-coding.ts";
-import { type EventHost, type EventPeer, type EventSink, eventHeaders } from "./event-peer.ts";
+import {
+  type EventHost,
+  type EventPeer,
+  type EventSink,
+  type EventSource,
+  eventHeaders,
+} from "./event-peer.ts";
 import type { BodyFault, BodyReader, HttpMessage } from "./http-message.ts";
 import { HttpTransport } from "./http-transport.ts";
 import { acceptsParts } from "./media-type.ts";
@@ -181,12 +187,12 @@ export class Exchange implements AnswerReceiver, EventHost, BodyReader, Linked<E
   }
 
   openEvents(): EventSink | undefined {
-    return this.openSink((sink) => this.#events?.detach(sink));
+    return this.openSink((sink) => this.#events?.detach(sink), this.origin);
   }
 
   /** Sends the rest of a stream that another request began. */
   replay(recording: Recording, after: number): void {
-    const sink = this.openSink((gone) => recording.peer?.detach(gone));
+    const sink = this.openSink((gone) => recording.peer?.detach(gone), recording);
     if (sink !== undefined) recording.replay(after, sink);
   }
 
@@ -284,11 +290,16 @@ export class Exchange implements AnswerReceiver, EventHost, BodyReader, Linked<E
   }
 
   /** Begins a response of events; undefined if that is too late. */
-  openSink(closed: (sink: EventSink) => void): EventSink | undefined {
-    if (this.message.isAnswered) return undefined;
+  openSink(closed: (sink: EventSink) => void, source?: EventSource): EventSink | undefined {
+    const { message } = this;
+    if (message.isAnswered) return undefined;
     const common = this.#host.commonHeaders(this);
     const headers = common === undefined ? eventHeaders : { ...eventHeaders, ...common };
-    return this.message.openEvents(headers, closed);
+    const compresses = message.compressesEvents && source?.mayCompress && this.#mayCompress;
+    if (!compresses) return message.openEvents(headers, closed);
+    const coding = acceptedCoding(message.head.get("accept-encoding"), ["gzip"]);
+    const sent = codedHeaders(headers, undefined);
+    return message.openEvents(sent, closed, coding === undefined ? undefined : source);
   }
 
   /** A signed reply is not compressed, because its digest covers the text. */

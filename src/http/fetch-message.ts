@@ -22,6 +22,8 @@ export interface Responder {
 export class FetchMessage implements HttpMessage {
   readonly head: FetchHead;
   readonly codings = fetchCodings;
+  /** A `CompressionStream` sends what it likes when it likes. */
+  readonly compressesEvents = false;
   readonly connection = undefined;
   readonly certificate = undefined;
   isAnswered = false;

@@ -5,7 +5,7 @@ import type { PeerCertificate, Transport } from "../protocol/origin.ts";
 import type { Service } from "../protocol/service.ts";
 import type { HeaderRecord } from "./client-exchange.ts";
 import type { Coding, SentBody } from "./content-coding.ts";
-import type { EventSink } from "./event-peer.ts";
+import type { EventSink, EventSource } from "./event-peer.ts";
 import type { ByteSource } from "./multipart-reader.ts";
 import type { UploadBody } from "./upload-body.ts";
 
@@ -59,8 +59,14 @@ export interface HttpMessage {
   sendStream(status: number, bytes: ReadableStream<Uint8Array>, headers: HeaderRecord): void;
   /** Sends a response while the body still arrives; its headers should close the connection. */
   sendEarly(status: number, text: string, headers: HeaderRecord | undefined): void;
-  /** Begins a response of events; undefined if the client has disconnected. */
-  openEvents(headers: HeaderRecord, closed: (sink: EventSink) => void): EventSink | undefined;
+  /** Whether it can compress events so that each can be read when it arrives. */
+  readonly compressesEvents: boolean;
+  /** Begins a response of events, compressed if there is a source; undefined if the client has disconnected. */
+  openEvents(
+    headers: HeaderRecord,
+    closed: (sink: EventSink) => void,
+    source?: EventSource,
+  ): EventSink | undefined;
   /** Runs when the connection of the response closes, or soon if it has. */
   onClose(run: () => void): void;
   offClose(run: () => void): void;

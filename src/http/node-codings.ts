@@ -92,14 +92,14 @@ export function compressNow(text: string, coding: Coding): Buffer {
  * As many jobs at a time as Node has threads for them. Each holds a window and tables of up to some megabytes from its
  * start to its end, so that a thousand at once would fill the memory, and they would not end sooner.
  */
-const queue = new JobQueue(4);
+export const compressionJobs = new JobQueue(4);
 
 /**
  * Compresses a body in another thread, when its turn comes. `take` returns the body then, or undefined if it is not needed
  * any more.
  */
 export function compressLater(take: () => SentBody | undefined, coding: Coding, done: Done): void {
-  queue.run((ended) => {
+  compressionJobs.run((ended) => {
     const body = take();
     if (body === undefined) {
       ended();
@@ -134,7 +134,7 @@ export function inflateLater(
   reader: BodyReader,
 ): void {
   const limit = { maxOutputLength: Math.min(maxBytes, sizes.MAX_LENGTH) };
-  queue.run((ended) => {
+  compressionJobs.run((ended) => {
     if (body.hasFailed) {
       ended();
       return;

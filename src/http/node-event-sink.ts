@@ -31,10 +31,15 @@ export class NodeEventSink implements EventSink {
     return this.#response.writableLength;
   }
 
-  write(text: string): void {
-    if (this.#response.destroyed || this.#response.writableEnded) return;
-    if (!hasRoomFor(text.length, this.#response, this.#limits.buffers)) return;
-    this.#response.write(countable(text), this.#written);
+  /** Whether so much may be written; disconnects the client if it is too much. */
+  takes(length: number): boolean {
+    if (this.#response.destroyed || this.#response.writableEnded) return false;
+    return hasRoomFor(length, this.#response, this.#limits.buffers);
+  }
+
+  write(body: string | Buffer): void {
+    if (!this.takes(body.length)) return;
+    this.#response.write(typeof body === "string" ? countable(body) : body, this.#written);
     this.#watch();
   }
 

@@ -10,7 +10,8 @@ import { peerCertificate } from "../streams/peer-certificate.ts";
 import { BodyBytes } from "./body-bytes.ts";
 import type { HeaderRecord } from "./client-exchange.ts";
 import { type Coding, codingOf, type SentBody } from "./content-coding.ts";
-import type { EventSink } from "./event-peer.ts";
+import { GzipEventSink } from "./event-gzip.ts";
+import type { EventSink, EventSource } from "./event-peer.ts";
 import type { BodyFault, BodyReader, HttpMessage, MessageLimits } from "./http-message.ts";
 import type { ByteSource } from "./multipart-reader.ts";
 import { NodeByteSource, writeStream } from "./node-bytes.ts";
@@ -38,6 +39,7 @@ type ParsedRequest = IncomingMessage & { body?: unknown; _body?: boolean };
 export class NodeMessage implements HttpMessage {
   readonly head: NodeHead;
   readonly codings = nodeCodings;
+  readonly compressesEvents = true;
   /** Kept, since frameworks change it on the way. */
   readonly url: string;
   readonly #request: IncomingMessage;
@@ -241,9 +243,17 @@ export class NodeMessage implements HttpMessage {
     if (request.readableEnded) close();
   }
 
-  openEvents(headers: HeaderRecord, closed: (sink: EventSink) => void): EventSink {
-    const sink = new NodeEventSink(this.#response, this.#limits);
-    this.#response.writeHead(200, headers);
+  openEvents(
+    headers: HeaderRecord,
+    closed: (sink: EventSink) => void,
+    source?: EventSource,
+  ): EventSink {
+    const plain = new NodeEventSink(this.#response, this.#limits);
+    const sink = source === undefined ? plain : new GzipEventSink(plain, source);
+    this.#response.writeHead(
+      200,
+      source === undefined ? headers : { ...headers, "content-encoding": "gzip" },
+    );
     whenClosed(this.#response, () => closed(sink));
     return sink;
   }

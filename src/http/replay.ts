@@ -121,6 +121,7 @@ export class Recording {
   /** From now on it cannot be resumed, even by a request that has found it, and keeps nothing. */
   isDropped = false;
   #owner: string | undefined;
+  #mayCompress = true;
   readonly #key: string;
   readonly #limits: Required<ReplayOptions>;
   readonly #store: Place;
@@ -145,6 +146,11 @@ export class Recording {
   /** The id of the principal that made the call, if there is one. */
   get owner(): string | undefined {
     return this.origin === undefined ? this.#owner : this.origin.principal?.id;
+  }
+
+  /** Whether its method allows that it is compressed. */
+  get mayCompress(): boolean {
+    return this.origin === undefined ? this.#mayCompress : this.origin.mayCompress;
   }
 
   /** Comes before the first event: when to reconnect, and with which id. */
@@ -186,6 +192,7 @@ export class Recording {
     this.finished = true;
     // The request and what it refers to need not be kept as long as the events.
     this.#owner = this.owner;
+    this.#mayCompress = this.mayCompress;
     this.origin = undefined;
     this.peer = undefined;
     if (this.isDropped) return;

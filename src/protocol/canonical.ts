@@ -70,7 +70,7 @@ interface Form {
   readonly nextParamsKey: readonly number[];
   readonly nextIdKey: readonly number[];
   /** Written by clients that accept rich values, if the params have none. */
-  readonly emptyTypes: readonly number[];
+  readonly emptyTypes: string;
   /** For searches, which need strings. */
   readonly nextId: string;
   readonly nextMessage: string;
@@ -95,7 +95,7 @@ function formWith(gap: string): Form {
     nextMethodKey: codes(',"method":'),
     nextParamsKey: codes(',"params":'),
     nextIdKey: codes(',"id":'),
-    emptyTypes: codes(',"types":{}}'),
+    emptyTypes: written(',"types":{}}'),
     nextId: written(',"id":'),
     nextMessage: written(',{"jsonrpc":"2.0","'),
   };
@@ -151,8 +151,10 @@ function readMethodFirst(text: string, start: number, form: Form): Request | und
     end++;
     return { jsonrpc: "2.0", method, params, id };
   }
-  if (!standsAt(text, form.emptyTypes, end)) return undefined;
-  end += form.emptyTypes.length;
+  // A loop over so many char codes takes longer.
+  const typesTo = end + form.emptyTypes.length;
+  if (text.slice(end, typesTo) !== form.emptyTypes) return undefined;
+  end = typesTo;
   return { jsonrpc: "2.0", method, params, id, types: noTypes };
 }
 
@@ -286,7 +288,9 @@ function readNested(text: string, start: number, form: Form): Params | undefined
   const next = isBatch ? text.indexOf(form.nextMessage, start) : -1;
   const last = next === -1 ? text.length - (isBatch ? 1 : 0) : next;
   const typesAt = last - form.emptyTypes.length;
-  const close = standsAt(text, form.emptyTypes, typesAt) ? typesAt : last - 1;
+  const hasTypes =
+    text.charCodeAt(typesAt) === comma && text.slice(typesAt, last) === form.emptyTypes;
+  const close = hasTypes ? typesAt : last - 1;
   const to = isClosing(text.charCodeAt(close - 1))
     ? close
     : isBatch

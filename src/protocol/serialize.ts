@@ -37,9 +37,11 @@ export function requestText(request: Request): string {
     if (request.baggage !== undefined) text += `,"baggage":${JSON.stringify(request.baggage)}`;
   }
   if (id !== undefined) text += `,"id":${idText(id)}`;
-  const { types } = request;
-  if (types !== undefined) text += `,"types":${types === noTypes ? "{}" : JSON.stringify(types)}`;
   if (request.upload) text += ',"upload":true';
+  const { types } = request;
+  // With the bracket, since each concatenation counts in a short message.
+  if (types === noTypes) return `${text},"types":{}}`;
+  if (types !== undefined) text += `,"types":${JSON.stringify(types)}`;
   return `${text}}`;
 }
 

@@ -314,7 +314,8 @@ class Encoding {
 function isNatural(value: unknown, own: readonly AnyValueType[], levels = 32): boolean {
   if (typeof value !== "object" || value === null) return isJson(value);
   if (levels === 0) return false;
-  for (const type of own) if (type.test(value)) return false;
+  // Not for…of: V8 makes an iterator here for each object, although there are usually no types.
+  for (let i = 0; i < own.length; i++) if (own[i]?.test(value)) return false;
   if (Array.isArray(value)) {
     for (let i = 0; i < value.length; i++) {
       if (!isNatural(value[i], own, levels - 1)) return false;

@@ -123,7 +123,7 @@ test("a request is written with its members in the usual order", () => {
     [{ ...call, traceparent: "p" }, '"method":"m","traceparent":"p"'],
     [{ ...call, ...traced }, '"method":"m","traceparent":"p","tracestate":"s","baggage":"b"'],
     [{ ...call, tracestate: "s", baggage: "b" }, '"method":"m"'],
-    [{ ...call, types: noTypes, upload: true }, '"method":"m","types":{},"upload":true'],
+    [{ ...call, types: noTypes, upload: true }, '"method":"m","upload":true,"types":{}'],
     [{ ...call, types: { date: ["/0"] } }, '"method":"m","types":{"date":["/0"]}'],
   ];
   for (const [request, members] of written) {

@@ -3,7 +3,7 @@ import type { PeerCertificate, Transport } from "../../protocol/origin.ts";
 import { peerCertificate } from "../../streams/peer-certificate.ts";
 import type { HeaderRecord } from "../client-exchange.ts";
 import type { Coding } from "../content-coding.ts";
-import type { EventSink } from "../event-peer.ts";
+import type { EventSink, EventSource } from "../event-peer.ts";
 import type { BodyFault, BodyReader, HttpMessage } from "../http-message.ts";
 import { nodeCodings } from "../node-codings.ts";
 import { largeReplyLength } from "../unread-reply.ts";
@@ -26,6 +26,7 @@ export class FastMessage implements HttpMessage, TurnHost {
   readonly url: string;
   readonly target: string;
   readonly codings = nodeCodings;
+  readonly compressesEvents = true;
   readonly #wire: FastWire;
   readonly #body: string | undefined;
   #isReplied = false;
@@ -118,10 +119,14 @@ export class FastMessage implements HttpMessage, TurnHost {
     this.send(status, text, headers);
   }
 
-  openEvents(headers: HeaderRecord, closed: (sink: EventSink) => void): EventSink | undefined {
-    if (this.#node !== undefined) return this.#node.openEvents(headers, closed);
+  openEvents(
+    headers: HeaderRecord,
+    closed: (sink: EventSink) => void,
+    source?: EventSource,
+  ): EventSink | undefined {
+    if (this.#node !== undefined) return this.#node.openEvents(headers, closed, source);
     if (this.isGone) return undefined;
-    this.#events = new TurnSink(this, headers, closed);
+    this.#events = new TurnSink(this, headers, closed, source);
     return this.#events;
   }
 

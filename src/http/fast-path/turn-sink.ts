@@ -1,5 +1,6 @@
 import type { HeaderRecord } from "../client-exchange.ts";
-import type { EventSink } from "../event-peer.ts";
+import { compressedFromLength } from "../content-coding.ts";
+import type { EventSink, EventSource } from "../event-peer.ts";
 import type { HttpMessage } from "../http-message.ts";
 import { largeReplyLength } from "../unread-reply.ts";
 
@@ -20,14 +21,21 @@ export class TurnSink implements EventSink {
   readonly #host: TurnHost;
   readonly #headers: HeaderRecord;
   readonly #closed: (sink: EventSink) => void;
+  readonly #source: EventSource | undefined;
   #text = "";
   #isOver = false;
   #node: EventSink | undefined = undefined;
 
-  constructor(host: TurnHost, headers: HeaderRecord, closed: (sink: EventSink) => void) {
+  constructor(
+    host: TurnHost,
+    headers: HeaderRecord,
+    closed: (sink: EventSink) => void,
+    source: EventSource | undefined,
+  ) {
     this.#host = host;
     this.#headers = headers;
     this.#closed = closed;
+    this.#source = source;
     setImmediate(() => this.#leave());
   }
 
@@ -58,7 +66,7 @@ export class TurnSink implements EventSink {
 
   end(): void {
     if (this.#node === undefined && !this.#isOver) {
-      this.#isOver = this.#text !== "" && this.#host.replyEvents(this.#text, this.#headers);
+      this.#isOver = this.#isShort && this.#host.replyEvents(this.#text, this.#headers);
       this.#leave();
     }
     this.#node?.end();
@@ -69,10 +77,16 @@ export class TurnSink implements EventSink {
     else this.#host.destroy();
   }
 
+  /** Whether all events are one reply that need not be compressed. */
+  get #isShort(): boolean {
+    const { length } = this.#text;
+    return length > 0 && (this.#source === undefined || length < compressedFromLength);
+  }
+
   /** Node's message of the request takes its place. */
   continueOn(node: HttpMessage): void {
     if (this.#isOver) return;
-    this.#node = node.openEvents(this.#headers, () => this.#closed(this));
+    this.#node = node.openEvents(this.#headers, () => this.#closed(this), this.#source);
     if (this.#text === "") this.#node?.flush();
     else this.#node?.write(this.#text);
     this.#text = "";
