@@ -1,24 +1,39 @@
 import { decodeUtf8 } from "../framing/utf8.ts";
 import { type Attachments, readAll } from "../protocol/attachments.ts";
-import type { BodyFault, HttpMessage } from "./http-message.ts";
+import { asError } from "../protocol/errors.ts";
+import type { WireBuffers } from "../protocol/memory-bounds.ts";
+import type { BodyFault, HttpMessage, MessageLimits } from "./http-message.ts";
 import { type ByteSource, MultipartError, MultipartReader } from "./multipart-reader.ts";
+import { bytesOverload, WaitingBytes } from "./waiting-bytes.ts";
 
 /** Reads the message, which is the first part of a multipart body; gives the fault if that is not possible. */
 export async function openParts(
   message: Pick<HttpMessage, "openBody">,
   boundary: string,
-  { maxMessageBytes }: { readonly maxMessageBytes: number },
+  { maxMessageBytes, buffers }: Pick<MessageLimits, "maxMessageBytes" | "buffers">,
 ): Promise<{ readonly text: string | undefined; readonly parts: ArrivingParts } | BodyFault> {
   const body = message.openBody();
   if (typeof body === "string") return body;
   const reader = new MultipartReader(body, boundary);
+  let shed = (): void => {};
+  const overloaded = new Promise<"overload">((resolve) => {
+    shed = () => resolve("overload");
+  });
+  const waiting = new WaitingBytes(buffers, shed);
+  const read = firstPart(reader, maxMessageBytes, (bytes) => waiting.add(bytes));
   try {
-    const text = await firstPart(reader, maxMessageBytes);
-    return { text, parts: new ArrivingParts(reader) };
+    const first = await Promise.race([read.then((text) => ({ text })), overloaded]);
+    if (first !== "overload") {
+      return { text: first.text, parts: new ArrivingParts(reader, undefined, buffers) };
+    }
+    body.cancel();
+    return first;
   } catch (error) {
     body.cancel();
     if (error instanceof RangeError) return "too-large";
     return error instanceof MultipartError ? "malformed" : "unreadable";
+  } finally {
+    waiting.release();
   }
 }
 
@@ -26,10 +41,11 @@ export async function openParts(
 export async function firstPart(
   reader: MultipartReader,
   maxBytes: number,
+  hold?: (bytes: number) => undefined,
 ): Promise<string | undefined> {
   if (!(await reader.next())) throw new MultipartError("there is no message");
   const chunks = { read: () => reader.chunk(), cancel: () => reader.cancel() };
-  const bytes = await readAll(streamFrom(chunks), maxBytes);
+  const bytes = await readAll(streamFrom(chunks), maxBytes, undefined, hold);
   return decodeUtf8(bytes, 0, bytes.length);
 }
 
@@ -63,6 +79,8 @@ interface Slot {
 export class ArrivingParts implements Attachments {
   readonly maxBytes: number | undefined;
   readonly #reader: MultipartReader;
+  /** Undefined for replies, which have a limit of their own. */
+  readonly #waiting: WaitingBytes | undefined;
   readonly #slots = new Map<number, Slot>();
   readonly #opened = new Set<number>();
   /** The part that arrives; 0 is the message, which was read to its end. */
@@ -70,9 +88,11 @@ export class ArrivingParts implements Attachments {
   #isPumping = false;
   #failure: unknown;
 
-  constructor(reader: MultipartReader, maxBytes?: number) {
+  constructor(reader: MultipartReader, maxBytes?: number, buffers?: WireBuffers) {
     this.#reader = reader;
     this.maxBytes = maxBytes;
+    const shed = (): void => this.#fail(asError(bytesOverload));
+    this.#waiting = buffers && new WaitingBytes(buffers, shed);
   }
 
   /** Whether the body has not arrived to its end. */
@@ -99,6 +119,7 @@ export class ArrivingParts implements Attachments {
 
   discard(): void {
     this.#fail(new TypeError("the call has ended"));
+    this.#waiting?.release();
   }
 
   /** Fails everything that reads, if the body has not arrived to its end. */
@@ -106,6 +127,7 @@ export class ArrivingParts implements Attachments {
     if (this.#failure !== undefined || this.#reader.isOver) return;
     this.#failure = error;
     this.#reader.cancel();
+    this.#waiting?.release();
     for (const slot of this.#slots.values()) {
       slot.chunks.length = 0;
       slot.wake?.();
@@ -119,6 +141,7 @@ export class ArrivingParts implements Attachments {
       const chunk = slot.chunks.shift();
       if (chunk !== undefined) {
         slot.bytes -= chunk.length;
+        this.#waiting?.add(-chunk.length);
         // A reader of a later part may have waited for this one.
         void this.#pump();
         return chunk;
@@ -137,6 +160,7 @@ export class ArrivingParts implements Attachments {
     slot.isDropped = true;
     slot.isRead = true;
     slot.chunks.length = 0;
+    this.#waiting?.add(-slot.bytes);
     slot.bytes = 0;
     // The sender of a reply stops only if its connection closes. All parts were opened when the result was decoded.
     const isReply = this.maxBytes !== undefined;
@@ -164,6 +188,7 @@ export class ArrivingParts implements Attachments {
       if (slot.isDropped) return;
       slot.chunks.push(chunk);
       slot.bytes += chunk.length;
+      this.#waiting?.add(chunk.length);
     } else {
       slot.isEnded = true;
       if (await this.#reader.next()) this.#current++;

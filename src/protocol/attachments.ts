@@ -159,11 +159,15 @@ export async function withBytesInside(
 /** Most bytes of attachments that a receiver holds in memory, unless it has a limit of its own. */
 export const defaultMaxBytes = 10 * 1024 * 1024;
 
-/** Reads a stream to its end. Throws a RangeError if it is longer than the limit. */
+/**
+ * Reads a stream to its end. Throws a RangeError if it is longer than the limit. `hold` counts the memory for it, and
+ * returns an error if that is too much.
+ */
 export async function readAll(
   stream: ReadableStream<Uint8Array>,
   maxBytes: number,
   signal?: AbortSignal,
+  hold?: (bytes: number) => Error | undefined,
 ): Promise<OwnBytes> {
   const reader = stream.getReader();
   const cancel = (): void => void reader.cancel().catch(() => {});
@@ -176,17 +180,24 @@ export async function readAll(
     if (done) {
       signal?.removeEventListener("abort", cancel);
       signal?.throwIfAborted();
+      hold?.(length - bytes.length);
       return length === bytes.length ? bytes : bytes.slice(0, length);
     }
     const start = length;
     length += value.length;
-    if (!(length <= maxBytes)) {
+    const capacity =
+      length <= bytes.length ? bytes.length : start === 0 ? length : Math.min(2 * length, maxBytes);
+    const failure =
+      length <= maxBytes
+        ? hold?.(capacity - bytes.length)
+        : new RangeError(`there are more than ${maxBytes} bytes`);
+    if (failure !== undefined) {
       signal?.removeEventListener("abort", cancel);
       cancel();
-      throw new RangeError(`there are more than ${maxBytes} bytes`);
+      throw failure;
     }
-    if (length > bytes.length) {
-      const grown = new Uint8Array(start === 0 ? length : 2 * length);
+    if (capacity > bytes.length) {
+      const grown = new Uint8Array(capacity);
       grown.set(bytes);
       bytes = grown;
     }

@@ -1,7 +1,7 @@
 import { attachedOf, type ByteKind, describedIn, mayAttach } from "../protocol/attachments.ts";
 import type { CallContext } from "../protocol/context.ts";
 import type { MethodLimits } from "../protocol/contract.ts";
-import { invalidParams, RpcError } from "../protocol/errors.ts";
+import { asError, invalidParams, RpcError, serverBusy } from "../protocol/errors.ts";
 import { failure, type Params, type Reply, type TypedPaths } from "../protocol/message.ts";
 import { fileFault, ReceivedBytes } from "../protocol/received-bytes.ts";
 
@@ -12,9 +12,10 @@ const collected: ReadonlySet<ByteKind> = new Set(["bytes"]);
 export function decodedParams(
   params: Params | undefined,
   types: TypedPaths,
-  { values, attachments, limits }: CallContext,
+  call: CallContext,
   own: MethodLimits | undefined,
 ): Params | undefined | Promise<Params | undefined> {
+  const { values, attachments, limits } = call;
   if (!mayAttach(types)) return values.decode(params, types) as Params | undefined;
   const described = describedIn(params, types);
   const { maxFiles = limits.maxFiles, maxFileBytes = limits.maxFileBytes } = own ?? {};
@@ -24,9 +25,10 @@ export function decodedParams(
   const bytes = new ReceivedBytes(attachments, maxFileBytes);
   const decode = (): Params | undefined =>
     values.decode(params, types, bytes) as Params | undefined;
-  return attached.some(({ kind }) => collected.has(kind))
-    ? bytes.collect(attached, collected).then(decode)
-    : decode();
+  if (!attached.some(({ kind }) => collected.has(kind))) return decode();
+  const hold = (more: number): Error | undefined =>
+    call.holdToEnd(more) ? undefined : asError(serverBusy);
+  return bytes.collect(attached, collected, { hold }).then(decode);
 }
 
 /** The limits of the methods that have their own. */

@@ -179,8 +179,10 @@ export class Endpoint implements ExchangeHost {
   #receiveUpload(exchange: Exchange): void {
     const { message } = exchange;
     const body = new UploadBody(this.rules.limits, {
-      begun: (text) =>
-        message.inTurn(() => this.#paced(exchange, () => this.#answerUpload(exchange, text, body))),
+      begun: (text) => {
+        message.allowLateBody();
+        message.inTurn(() => this.#paced(exchange, () => this.#answerUpload(exchange, text, body)));
+      },
       failed: (fault) => {
         if (exchange.origin === undefined) exchange.failed(fault);
         else exchange.abandon();
