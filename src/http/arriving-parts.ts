@@ -15,21 +15,16 @@ export async function openParts(
   const body = message.openBody();
   if (typeof body === "string") return body;
   const reader = new MultipartReader(body, boundary);
-  let shed = (): void => {};
-  const overloaded = new Promise<"overload">((resolve) => {
-    shed = () => resolve("overload");
-  });
-  const waiting = new WaitingBytes(buffers, shed);
-  const read = firstPart(reader, maxMessageBytes, (bytes) => waiting.add(bytes));
+  // What was read is released at once, while the refusal waits for the client.
+  const shedding = new AbortController();
+  const waiting = new WaitingBytes(buffers, () => shedding.abort());
+  const options = { signal: shedding.signal, hold: (bytes: number) => waiting.add(bytes) };
   try {
-    const first = await Promise.race([read.then((text) => ({ text })), overloaded]);
-    if (first !== "overload") {
-      return { text: first.text, parts: new ArrivingParts(reader, undefined, buffers) };
-    }
-    body.cancel();
-    return first;
+    const text = await firstPart(reader, maxMessageBytes, options);
+    return { text, parts: new ArrivingParts(reader, undefined, buffers) };
   } catch (error) {
     body.cancel();
+    if (shedding.signal.aborted) return "overload";
     if (error instanceof RangeError) return "too-large";
     return error instanceof MultipartError ? "malformed" : "unreadable";
   } finally {
@@ -41,11 +36,14 @@ export async function openParts(
 export async function firstPart(
   reader: MultipartReader,
   maxBytes: number,
-  hold?: (bytes: number) => undefined,
+  {
+    signal,
+    hold,
+  }: { readonly signal?: AbortSignal; readonly hold?: (bytes: number) => undefined } = {},
 ): Promise<string | undefined> {
   if (!(await reader.next())) throw new MultipartError("there is no message");
   const chunks = { read: () => reader.chunk(), cancel: () => reader.cancel() };
-  const bytes = await readAll(streamFrom(chunks), maxBytes, undefined, hold);
+  const bytes = await readAll(streamFrom(chunks), maxBytes, signal, hold);
   return decodeUtf8(bytes, 0, bytes.length);
 }
 
