@@ -119,12 +119,13 @@ export async function inlined(
   attachments: Attachments,
   maxBytes: number,
   signal?: AbortSignal,
+  hold?: (bytes: number) => Error | undefined,
 ): Promise<unknown> {
   const copy = structuredClone(json);
   let left = maxBytes;
   try {
     for (const { part, path } of attachedIn(json, types)) {
-      const bytes = await readAll(attachments.open(part), left, signal);
+      const bytes = await readAll(attachments.open(part), left, signal, hold);
       left -= bytes.length;
       const descriptor = memberAt(copy, path) as { part?: number; data?: string };
       delete descriptor.part;
@@ -150,9 +151,10 @@ export async function withBytesInside(
   attachments: Attachments,
   maxBytes: number,
   signal?: AbortSignal,
+  hold?: (bytes: number) => Error | undefined,
 ): Promise<Request> {
   const { params, types = {} } = request;
-  const whole = await inlined(params, types, attachments, maxBytes, signal);
+  const whole = await inlined(params, types, attachments, maxBytes, signal, hold);
   return { ...request, params: whole as Params };
 }
 
