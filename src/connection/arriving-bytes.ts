@@ -1,6 +1,6 @@
 import { PendingBytes } from "../framing/pending-bytes.ts";
 import type { Attachments } from "../protocol/attachments.ts";
-import { asError, invalidParams, serverBusy, WireError } from "../protocol/errors.ts";
+import { asError, busyWith, invalidParams, WireError } from "../protocol/errors.ts";
 import type { Id } from "../protocol/message.ts";
 import { badReply } from "../protocol/pair.ts";
 import type { ByteFrame } from "./byte-frames.ts";
@@ -173,7 +173,5 @@ function unreadable(of: BytesOf): Error {
 
 function tooMuch(of: BytesOf): Error {
   const details = "bytes beside messages take too much memory";
-  return of === "params"
-    ? asError({ ...serverBusy, data: { ran: true, reason: "busy", details } })
-    : new WireError("TOO_LARGE", details);
+  return of === "params" ? asError(busyWith(details)) : new WireError("TOO_LARGE", details);
 }

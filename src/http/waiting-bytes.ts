@@ -1,12 +1,9 @@
-import { serverBusy } from "../protocol/errors.ts";
+import { busyWith } from "../protocol/errors.ts";
 import type { Buffering, WireBuffers } from "../protocol/memory-bounds.ts";
 import type { ErrorObject } from "../protocol/message.ts";
 
 /** Its call has begun. */
-export const bytesOverload: ErrorObject = {
-  ...serverBusy,
-  data: { ran: true, reason: "busy", details: "all connections buffer too much" },
-};
+export const bytesOverload: ErrorObject = busyWith("all connections buffer too much");
 
 /** Bytes of a multipart body that have arrived and were not read by the program. */
 export class WaitingBytes implements Buffering {

@@ -1,7 +1,13 @@
 import { type Attachments, attachedIn, bytesInside, inlined } from "./attachments.ts";
 import type { CallContext } from "./context.ts";
 import type { Envelope } from "./envelope.ts";
-import { invalidRequest, type RpcErrorOptions, replyTooLarge } from "./errors.ts";
+import {
+  asError,
+  busyWith,
+  invalidRequest,
+  type RpcErrorOptions,
+  replyTooLarge,
+} from "./errors.ts";
 import type { Disclose } from "./handle.ts";
 import { loggedFault } from "./handler-reply.ts";
 import type { Limits } from "./limits.ts";
@@ -20,6 +26,8 @@ import {
 } from "./serialize.ts";
 import { TypedJson } from "./value-codec.ts";
 import type { WatchedMessage } from "./watch.ts";
+
+const tooMuch: ErrorObject = /* @__PURE__ */ busyWith("the bytes of results take too much memory");
 
 export interface WriterSettings {
   readonly limits: Limits;
@@ -154,10 +162,14 @@ export class ReplyWriter {
     context: CallContext,
   ): Promise<Reply> {
     const most = bytesInside(this.#limits.maxReplyLength);
+    const busy = asError(tooMuch);
     try {
-      const result = await inlined(value, types, attachments, most, context.signal);
+      const result = await inlined(value, types, attachments, most, context.signal, (bytes) =>
+        context.holdToEnd(2 * bytes) ? undefined : busy,
+      );
       return { result, error: undefined, types };
     } catch (thrown) {
+      if (thrown === busy) return failure(tooMuch);
       if (thrown instanceof RangeError) return failure(this.#replyTooLarge());
       return failure(this.#fault(thrown, context, "the bytes of a result could not be read"));
     }

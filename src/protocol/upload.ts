@@ -1,7 +1,7 @@
 import { BriefMap } from "./brief-map.ts";
 import type { CallContext, Context } from "./context.ts";
 import { membersOf } from "./envelope.ts";
-import { ErrorCode, invalidRequest, RpcError, serverBusy } from "./errors.ts";
+import { busyWith, ErrorCode, invalidRequest, RpcError, serverBusy } from "./errors.ts";
 import { itemWindow } from "./item-queue.ts";
 import { exceedsDepth } from "./limits.ts";
 import type { ErrorObject, Id, TypedPaths } from "./message.ts";
@@ -26,10 +26,7 @@ const uncarried: ErrorObject = {
   data: 'send "Content-Type: application/x-ndjson", or call it over WebSocket, TCP, stdio or NATS',
 };
 const overrun = invalidRequest("the upload has more items than there was credit for");
-const tooMuch: ErrorObject = {
-  ...serverBusy,
-  data: { ran: true, reason: "busy", details: "the items of uploads take too much memory" },
-};
+const tooMuch: ErrorObject = busyWith("the items of uploads take too much memory");
 /** The error of uploads on a connection that brought something unreadable. */
 export const itemUnreadable: ErrorObject = invalidRequest(
   "a message was too long or unreadable, and may have been an item of this upload",

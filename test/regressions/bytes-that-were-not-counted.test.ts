@@ -9,7 +9,7 @@ import { BodyBytes } from "../../src/http/body-bytes.ts";
 import { WireBuffers } from "../../src/protocol/memory-bounds.ts";
 import { collect } from "../heap.ts";
 import { deferred } from "../transports/contract/wire.ts";
-import { add, post, RawClient, serve } from "../transports/http/wire.ts";
+import { add, post, RawClient, send, serve } from "../transports/http/wire.ts";
 
 const kibibyte = 1024;
 const boundary = "between";
@@ -112,6 +112,14 @@ test("a body that was read does not keep its chunk", async () => {
   collect();
   expect(kept.deref()).toBeUndefined();
   expect(body.bufferedBytes).toBe(10);
+});
+
+test("bytes of a result count while they are read into its message", async () => {
+  const download = () => new Blob(["x".repeat(200 * kibibyte)]).stream();
+  const { port } = await serve({ download }, {}, { maxRunningBytes: 100 * kibibyte });
+  const body = '{"jsonrpc":"2.0","id":1,"method":"download","types":{}}';
+  const { text } = await send(port, { body });
+  expect(JSON.parse(text)).toMatchObject({ error: { code: -32005, data: { ran: true } } });
 });
 
 test("all bytes of a reply together have the limit of the link", async () => {
