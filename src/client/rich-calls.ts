@@ -78,7 +78,8 @@ export class RichCalls {
     try {
       const max = attachments.maxBytes ?? defaultMaxBytes;
       const bytes = new ReceivedBytes(attachments, max, Number.POSITIVE_INFINITY);
-      await bytes.collect(attachedIn(reply.result, reply.types ?? {}), collected);
+      // Otherwise a server could fill memory with many values, each of which is short enough.
+      await bytes.collect(attachedIn(reply.result, reply.types ?? {}), collected, { total: max });
       call.bytes = bytes;
       return reply;
     } catch (cause) {

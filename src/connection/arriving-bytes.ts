@@ -3,7 +3,7 @@ import type { Attachments } from "../protocol/attachments.ts";
 import { WireError } from "../protocol/errors.ts";
 import type { Id } from "../protocol/message.ts";
 import { badReply } from "../protocol/pair.ts";
-import { asError, invalidParams, serverBusy } from "../protocol/standard-errors.ts";
+import { asError, busyWith, invalidParams } from "../protocol/standard-errors.ts";
 import type { ByteFrame } from "./byte-frames.ts";
 
 /** Bytes of a stream that may be on their way or unread. */
@@ -174,7 +174,5 @@ function unreadable(of: BytesOf): Error {
 
 function tooMuch(of: BytesOf): Error {
   const details = "bytes beside messages take too much memory";
-  return of === "params"
-    ? asError({ ...serverBusy, data: { ran: true, reason: "busy", details } })
-    : new WireError("TOO_LARGE", details);
+  return of === "params" ? asError(busyWith(details)) : new WireError("TOO_LARGE", details);
 }

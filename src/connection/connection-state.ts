@@ -49,6 +49,7 @@ export class ConnectionState implements Buffering {
   loadBeside: (() => Promise<BytesBeside>) | undefined = undefined;
   /** Whether messages can be sent; changed here only. */
   isOpen = true;
+  #isShed = false;
   #gone = false;
   #resolveClosed: (error: Error | undefined) => void = () => {};
 
@@ -83,13 +84,13 @@ export class ConnectionState implements Buffering {
 
   reply(text: string): void {
     // A channel that stops reading itself needs no check: it lets no more calls in.
-    if (this.#channel.holds || this.#hasRoom()) this.write(text);
+    if (this.#fits(text.length) && (this.#channel.holds || this.#hasRoom())) this.write(text);
   }
 
   notify(method: string, params?: Params): boolean {
     if (!this.isOpen) return false;
     const text = requestText({ jsonrpc: "2.0", method, params });
-    if (this.#hasRoom()) this.write(text);
+    if (this.#fits(text.length) && this.#hasRoom()) this.write(text);
     return this.isOpen;
   }
 
@@ -106,6 +107,8 @@ export class ConnectionState implements Buffering {
 
   shed(): void {
     if (!this.isOpen) return;
+    // A socket keeps its bytes until it has closed.
+    this.#isShed = true;
     const { bufferedBytes: bytes } = this;
     this.log.warn(
       { bytes },
@@ -145,7 +148,7 @@ export class ConnectionState implements Buffering {
     if (!this.isOpen) return;
     this.isOpen = false;
     this.backpressure.stop();
-    this.running.buffers.closed(this);
+    if (!this.#isShed) this.running.buffers.closed(this);
     this.pending.fail(error);
     abandonCalls(this.running, this.origin, connectionLost);
     this.beside?.close(error);
@@ -156,9 +159,17 @@ export class ConnectionState implements Buffering {
   end(error: Error | undefined): void {
     const sentence = error?.message ?? "the peer closed the connection";
     this.shut(new WireError("CONNECTION_LOST", sentence, { cause: error }));
+    if (this.#isShed) this.running.buffers.closed(this);
     if (!this.#gone) this.watch?.connection(this.origin.transport.kind, -1);
     this.#gone = true;
     this.#resolveClosed(error);
+  }
+
+  /** False if the message is long and all connections buffer too much; then the peer is disconnected. */
+  #fits(length: number): boolean {
+    if (this.running.buffers.hasRoomFor(length)) return true;
+    this.shed();
+    return false;
   }
 
   /** False if too much is unread; then the peer is disconnected as too slow. */

@@ -10,7 +10,7 @@ import type { Context } from "../protocol/context.ts";
 import { carries, type Link } from "../protocol/link.ts";
 import type { Request } from "../protocol/message.ts";
 import { fileFault } from "../protocol/received-bytes.ts";
-import { invalidParams } from "../protocol/standard-errors.ts";
+import { invalidParams, serverBusy } from "../protocol/standard-errors.ts";
 import { Settled, tooLong } from "./failures.ts";
 
 /** The request with its bytes beside it or, if the link cannot carry them, as base64 inside. */
@@ -19,11 +19,15 @@ export async function carriable(
   attachments: Attachments,
   link: Link,
   maxBytes: number | undefined,
-  { signal }: Context,
+  { signal, incoming }: Context,
 ): Promise<Request> {
   if (await carries(link, request)) return { ...request, attachments };
+  // They are held as bytes, as base64, and in the message that is sent.
+  const hold = (bytes: number): Error | undefined =>
+    incoming === undefined || incoming.holdToEnd(3 * bytes) ? undefined : new Settled(serverBusy);
+  const most = maxBytes ?? defaultMaxBytes;
   try {
-    return await withBytesInside(request, attachments, maxBytes ?? defaultMaxBytes, signal);
+    return await withBytesInside(request, attachments, most, signal, hold);
   } catch (error) {
     throw error instanceof RangeError ? new Settled(tooLong) : error;
   }

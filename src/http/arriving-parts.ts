@@ -1,24 +1,34 @@
 import { decodeUtf8 } from "../framing/utf8.ts";
 import { type Attachments, readAll } from "../protocol/attachments.ts";
-import type { BodyFault, HttpMessage } from "./http-message.ts";
+import type { WireBuffers } from "../protocol/memory-bounds.ts";
+import { asError } from "../protocol/standard-errors.ts";
+import type { BodyFault, HttpMessage, MessageLimits } from "./http-message.ts";
 import { type ByteSource, MultipartError, MultipartReader } from "./multipart-reader.ts";
+import { bytesOverload, WaitingBytes } from "./waiting-bytes.ts";
 
 /** Reads the message, which is the first part of a multipart body; gives the fault if that is not possible. */
 export async function openParts(
   message: Pick<HttpMessage, "openBody">,
   boundary: string,
-  { maxMessageBytes }: { readonly maxMessageBytes: number },
+  { maxMessageBytes, buffers }: Pick<MessageLimits, "maxMessageBytes" | "buffers">,
 ): Promise<{ readonly text: string | undefined; readonly parts: ArrivingParts } | BodyFault> {
   const body = message.openBody();
   if (typeof body === "string") return body;
   const reader = new MultipartReader(body, boundary);
+  // What was read is released at once, while the refusal waits for the client.
+  const shedding = new AbortController();
+  const waiting = new WaitingBytes(buffers, () => shedding.abort());
+  const options = { signal: shedding.signal, hold: (bytes: number) => waiting.add(bytes) };
   try {
-    const text = await firstPart(reader, maxMessageBytes);
-    return { text, parts: new ArrivingParts(reader) };
+    const text = await firstPart(reader, maxMessageBytes, options);
+    return { text, parts: new ArrivingParts(reader, undefined, buffers) };
   } catch (error) {
     body.cancel();
+    if (shedding.signal.aborted) return "overload";
     if (error instanceof RangeError) return "too-large";
     return error instanceof MultipartError ? "malformed" : "unreadable";
+  } finally {
+    waiting.release();
   }
 }
 
@@ -26,10 +36,14 @@ export async function openParts(
 export async function firstPart(
   reader: MultipartReader,
   maxBytes: number,
+  {
+    signal,
+    hold,
+  }: { readonly signal?: AbortSignal; readonly hold?: (bytes: number) => undefined } = {},
 ): Promise<string | undefined> {
   if (!(await reader.next())) throw new MultipartError("there is no message");
   const chunks = { read: () => reader.chunk(), cancel: () => reader.cancel() };
-  const bytes = await readAll(streamFrom(chunks), maxBytes);
+  const bytes = await readAll(streamFrom(chunks), maxBytes, signal, hold);
   return decodeUtf8(bytes, 0, bytes.length);
 }
 
@@ -63,6 +77,8 @@ interface Slot {
 export class ArrivingParts implements Attachments {
   readonly maxBytes: number | undefined;
   readonly #reader: MultipartReader;
+  /** Undefined for replies, which have a limit of their own. */
+  readonly #waiting: WaitingBytes | undefined;
   readonly #slots = new Map<number, Slot>();
   readonly #opened = new Set<number>();
   /** The part that arrives; 0 is the message, which was read to its end. */
@@ -70,9 +86,11 @@ export class ArrivingParts implements Attachments {
   #isPumping = false;
   #failure: unknown;
 
-  constructor(reader: MultipartReader, maxBytes?: number) {
+  constructor(reader: MultipartReader, maxBytes?: number, buffers?: WireBuffers) {
     this.#reader = reader;
     this.maxBytes = maxBytes;
+    const shed = (): void => this.#fail(asError(bytesOverload));
+    this.#waiting = buffers && new WaitingBytes(buffers, shed);
   }
 
   /** Whether the body has not arrived to its end. */
@@ -99,6 +117,7 @@ export class ArrivingParts implements Attachments {
 
   discard(): void {
     this.#fail(new TypeError("the call has ended"));
+    this.#waiting?.release();
   }
 
   /** Fails everything that reads, if the body has not arrived to its end. */
@@ -106,6 +125,7 @@ export class ArrivingParts implements Attachments {
     if (this.#failure !== undefined || this.#reader.isOver) return;
     this.#failure = error;
     this.#reader.cancel();
+    this.#waiting?.release();
     for (const slot of this.#slots.values()) {
       slot.chunks.length = 0;
       slot.wake?.();
@@ -119,6 +139,7 @@ export class ArrivingParts implements Attachments {
       const chunk = slot.chunks.shift();
       if (chunk !== undefined) {
         slot.bytes -= chunk.length;
+        this.#waiting?.add(-chunk.length);
         // A reader of a later part may have waited for this one.
         void this.#pump();
         return chunk;
@@ -137,6 +158,7 @@ export class ArrivingParts implements Attachments {
     slot.isDropped = true;
     slot.isRead = true;
     slot.chunks.length = 0;
+    this.#waiting?.add(-slot.bytes);
     slot.bytes = 0;
     // The sender of a reply stops only if its connection closes. All parts were opened when the result was decoded.
     const isReply = this.maxBytes !== undefined;
@@ -164,6 +186,7 @@ export class ArrivingParts implements Attachments {
       if (slot.isDropped) return;
       slot.chunks.push(chunk);
       slot.bytes += chunk.length;
+      this.#waiting?.add(chunk.length);
     } else {
       slot.isEnded = true;
       if (await this.#reader.next()) this.#current++;

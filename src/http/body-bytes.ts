@@ -41,14 +41,21 @@ export class BodyBytes implements Buffering {
 
   /** The text of all bytes; undefined if they are not UTF-8. */
   takeText(): string | undefined {
-    this.discard();
-    if (this.#all !== undefined) return this.#all.takeText();
-    return this.#first === undefined ? "" : decodeUtf8(this.#first, 0, this.#first.length);
+    const all = this.#all;
+    if (all !== undefined) {
+      this.discard();
+      return all.takeText();
+    }
+    const bytes = this.takeBytes();
+    return decodeUtf8(bytes, 0, bytes.length);
   }
 
   takeBytes(): Uint8Array {
     this.discard();
-    return this.#all?.takeBytes() ?? this.#first ?? new Uint8Array(0);
+    const bytes = this.#all?.takeBytes() ?? this.#first ?? new Uint8Array(0);
+    // Part of a chunk, which also has the requests that follow, and the request lives as long as its call.
+    this.#first = undefined;
+    return bytes;
   }
 
   /** They no longer count. */

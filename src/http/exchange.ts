@@ -92,11 +92,15 @@ export class Exchange implements AnswerReceiver, EventHost, BodyReader, Linked<E
 
   /** Reads the message of a multipart body; its other parts are read by the calls. */
   async readParts(boundary: string): Promise<void> {
-    const opened = await openParts(this.message, boundary, this.#host.service.limits);
+    const { limits, running } = this.#host.service;
+    const { maxMessageBytes } = limits;
+    const own = { maxMessageBytes, buffers: running.buffers };
+    const opened = await openParts(this.message, boundary, own);
     if (typeof opened === "string") {
       this.failed(opened);
       return;
     }
+    this.message.allowLateBody();
     const { parts } = opened;
     this.#parts = parts;
     this.message.onClose(() => parts.discard());

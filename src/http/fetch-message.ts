@@ -138,6 +138,9 @@ export class FetchMessage implements HttpMessage {
     return sourceOf(this.#request.body);
   }
 
+  /** The runtime decides how long a request may take. */
+  allowLateBody(): void {}
+
   sendStream(status: number, bytes: ReadableStream<Uint8Array>, headers: HeaderRecord): void {
     this.#answer(new Response(bytes, { status, headers }));
   }

@@ -51,6 +51,8 @@ export interface HttpMessage {
   readLines(body: UploadBody): void;
   /** Opens the body, to be read while the request is answered; gives the fault if that is not possible. */
   openBody(): ByteSource | BodyFault;
+  /** The rest of the body arrives while its call runs, for as long as that takes. */
+  allowLateBody(): void;
   /** Runs what answers a request without a body, after the earlier requests of the connection were answered. */
   inTurn(run: () => void): void;
   /** Sends JSON, compressed if there is a coding, or no body if the text is empty; throws if a header is invalid. */

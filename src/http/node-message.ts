@@ -144,7 +144,6 @@ export class NodeMessage implements HttpMessage {
       return;
     }
     if (this.#awaitsContinue) this.#response.writeContinue();
-    markUpload(request);
     void feed(request, body);
     this.#response.once("close", () => body.stop());
     this.#response.once("finish", () => this.#linger());
@@ -165,8 +164,11 @@ export class NodeMessage implements HttpMessage {
     if (codingOf(this.head.contentEncoding) !== undefined) return "encoded";
     if (request._body === true || request.readableEnded) return "consumed";
     if (this.#awaitsContinue) this.#response.writeContinue();
-    markUpload(request);
     return new NodeByteSource(request);
+  }
+
+  allowLateBody(): void {
+    markUpload(this.#request);
   }
 
   #hand(reader: BodyReader, text: string | undefined, sent: SentBody | undefined): void {

@@ -7,12 +7,22 @@ const queues = new WeakMap<Socket, PipelineQueue>();
 /** A client that pipelines more requests than this, in number or in characters, is disconnected. */
 const maxWaiting = 1_000;
 const maxWaitingLength = 16 * 1024 * 1024;
+/** What Node keeps of a request besides its body: both messages, their headers and listeners. */
+const bytesOfRequest = 8 * 1024;
+
+/** A request that waits. */
+interface Waiting {
+  /** Its length in characters. */
+  readonly length: number;
+  run: (() => void) | undefined;
+}
 
 /** The requests of one connection that were read and wait for the reply to an earlier one. */
 class PipelineQueue implements Buffering {
-  #count = 0;
-  bufferedBytes = 0;
   readonly #socket: Socket;
+  readonly #waiting = new Set<Waiting>();
+  #length = 0;
+  #isShed = false;
 
   constructor(socket: Socket, buffers: WireBuffers) {
     this.#socket = socket;
@@ -20,19 +30,29 @@ class PipelineQueue implements Buffering {
     socket.once("close", () => buffers.closed(this));
   }
 
-  add(length: number): boolean {
-    if (this.#count >= maxWaiting || this.bufferedBytes + length > maxWaitingLength) return false;
-    this.#count++;
-    this.bufferedBytes += length;
+  get bufferedBytes(): number {
+    return this.#length + this.#waiting.size * bytesOfRequest;
+  }
+
+  /** False if it may not wait. */
+  add(waiting: Waiting): boolean {
+    if (this.#isShed || this.#waiting.size >= maxWaiting) return false;
+    if (this.#length + waiting.length > maxWaitingLength) return false;
+    this.#waiting.add(waiting);
+    this.#length += waiting.length;
     return true;
   }
 
-  remove(length: number): void {
-    this.#count--;
-    this.bufferedBytes -= length;
+  remove(waiting: Waiting): void {
+    if (this.#waiting.delete(waiting)) this.#length -= waiting.length;
   }
 
   shed(): void {
+    this.#isShed = true;
+    // The socket keeps its requests until it has closed, which may be long after this turn has read many others.
+    for (const waiting of this.#waiting) waiting.run = undefined;
+    this.#waiting.clear();
+    this.#length = 0;
     this.#socket.destroy();
   }
 }
@@ -57,14 +77,15 @@ export function inTurn(
   }
   const queue = queues.get(socket) ?? new PipelineQueue(socket, buffers);
   queues.set(socket, queue);
-  if (!queue.add(length)) {
+  const waiting: Waiting = { length, run };
+  if (!queue.add(waiting)) {
     socket.destroy();
     return;
   }
   response.once("socket", () => {
-    queue.remove(length);
+    queue.remove(waiting);
     // Node has not finished assigning the socket.
-    queueMicrotask(run);
+    queueMicrotask(() => waiting.run?.());
   });
-  buffers.moved(length);
+  buffers.moved(length + bytesOfRequest);
 }

@@ -12,7 +12,7 @@ export function hasRoomFor(
   response: ServerResponse,
   buffers: WireBuffers,
 ): boolean {
-  if (length <= largeReplyLength || buffers.hasRoom) return true;
+  if (buffers.hasRoomFor(length)) return true;
   response.destroy();
   return false;
 }

@@ -119,12 +119,13 @@ export async function inlined(
   attachments: Attachments,
   maxBytes: number,
   signal?: AbortSignal,
+  hold?: (bytes: number) => Error | undefined,
 ): Promise<unknown> {
   const copy = structuredClone(json);
   let left = maxBytes;
   try {
     for (const { part, path } of attachedIn(json, types)) {
-      const bytes = await readAll(attachments.open(part), left, signal);
+      const bytes = await readAll(attachments.open(part), left, signal, hold);
       left -= bytes.length;
       const descriptor = memberAt(copy, path) as { part?: number; data?: string };
       delete descriptor.part;
@@ -150,20 +151,25 @@ export async function withBytesInside(
   attachments: Attachments,
   maxBytes: number,
   signal?: AbortSignal,
+  hold?: (bytes: number) => Error | undefined,
 ): Promise<Request> {
   const { params, types = {} } = request;
-  const whole = await inlined(params, types, attachments, maxBytes, signal);
+  const whole = await inlined(params, types, attachments, maxBytes, signal, hold);
   return { ...request, params: whole as Params };
 }
 
 /** Most bytes of attachments that a receiver holds in memory, unless it has a limit of its own. */
 export const defaultMaxBytes = 10 * 1024 * 1024;
 
-/** Reads a stream to its end. Throws a RangeError if it is longer than the limit. */
+/**
+ * Reads a stream to its end. Throws a RangeError if it is longer than the limit. `hold` counts the memory for it, and
+ * returns an error if that is too much.
+ */
 export async function readAll(
   stream: ReadableStream<Uint8Array>,
   maxBytes: number,
   signal?: AbortSignal,
+  hold?: (bytes: number) => Error | undefined,
 ): Promise<OwnBytes> {
   const reader = stream.getReader();
   const cancel = (): void => void reader.cancel().catch(() => {});
@@ -176,17 +182,24 @@ export async function readAll(
     if (done) {
       signal?.removeEventListener("abort", cancel);
       signal?.throwIfAborted();
+      hold?.(length - bytes.length);
       return length === bytes.length ? bytes : bytes.slice(0, length);
     }
     const start = length;
     length += value.length;
-    if (!(length <= maxBytes)) {
+    const capacity =
+      length <= bytes.length ? bytes.length : start === 0 ? length : Math.min(2 * length, maxBytes);
+    const failure =
+      length <= maxBytes
+        ? hold?.(capacity - bytes.length)
+        : new RangeError(`there are more than ${maxBytes} bytes`);
+    if (failure !== undefined) {
       signal?.removeEventListener("abort", cancel);
       cancel();
-      throw new RangeError(`there are more than ${maxBytes} bytes`);
+      throw failure;
     }
-    if (length > bytes.length) {
-      const grown = new Uint8Array(start === 0 ? length : 2 * length);
+    if (capacity > bytes.length) {
+      const grown = new Uint8Array(capacity);
       grown.set(bytes);
       bytes = grown;
     }

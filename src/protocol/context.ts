@@ -78,6 +78,8 @@ export interface CallContext extends Context {
   readonly values: ValueCodec;
   /** Counts memory that the call holds besides its message, or releases it; false if that is too much. */
   hold(bytes: number): boolean;
+  /** The same for memory that is released when the handler is done. */
+  holdToEnd(bytes: number): boolean;
   /** The caller was sent progress, which restarts its own timeout but not the server's. */
   progressSent(): void;
 }

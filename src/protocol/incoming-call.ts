@@ -144,7 +144,16 @@ export class IncomingCall implements CallContext {
   }
 
   hold(bytes: number): boolean {
-    return changeHeld(bytes, this.settings.running.held, this.origin.held);
+    const { running } = this.settings;
+    const share = this.call?.share;
+    if (share !== undefined) share.bytes += bytes;
+    const hasRoom = changeHeld(bytes, running.held, this.origin.held);
+    return hasRoom && !running.isCrowdedBy(this.origin);
+  }
+
+  holdToEnd(bytes: number): boolean {
+    this.#running().withExtras().heldBytes += bytes;
+    return this.hold(bytes);
   }
 
   progress(value: unknown): void {
@@ -184,7 +193,8 @@ export class IncomingCall implements CallContext {
     const { running } = this.settings;
     running.leave(call);
     this.origin.count(-1, 0);
-    const bytes = call.batch === undefined ? call.heldBytes : call.batch.finish();
+    const message = call.batch === undefined ? call.heldBytes : call.batch.finish();
+    const bytes = message + (call.extras?.heldBytes ?? 0);
     running.release(call.share, bytes);
     if (bytes > 0) this.origin.held?.free(bytes);
     if (call.entry !== undefined) this.origin.calls?.remove(call.entry);

@@ -76,6 +76,9 @@ export function changeHeld(bytes: number, server: HeldBytes, connection?: HeldBy
   return [server, connection].every((held) => held === undefined || held.bytes < held.most);
 }
 
+/** Shorter messages are buffered in any case: as many as there may be connections take little memory. */
+const longLength = 64 * 1024;
+
 /** A connection that buffers bytes. */
 export interface Buffering {
   /** Bytes that the peer has not read, and bytes of messages that have not arrived completely. */
@@ -100,8 +103,9 @@ export class WireBuffers {
     this.#checkAfter = most / 8;
   }
 
-  /** Whether a long message may be buffered. If not, its connection must be closed, since shedding others frees nothing now. */
-  get hasRoom(): boolean {
+  /** Whether a message may be buffered. If not, its connection must be closed, since shedding others frees nothing now. */
+  hasRoomFor(length: number): boolean {
+    if (length <= longLength) return true;
     if (this.#isFull) this.#check();
     return !this.#isFull;
   }

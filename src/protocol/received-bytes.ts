@@ -18,6 +18,14 @@ export interface FileLimits {
   readonly maxFileBytes: number;
 }
 
+/** What all values of a message may take together. */
+export interface CollectLimits {
+  /** In bytes. @default no limit */
+  readonly total?: number;
+  /** Counts memory, as for `readAll`. */
+  readonly hold?: (bytes: number) => Error | undefined;
+}
+
 /** The error of a message whose files exceed the limits, by what it says about them. */
 export function fileFault(
   described: readonly Described[],
@@ -51,16 +59,22 @@ export class ReceivedBytes {
   }
 
   /** Reads all values of these kinds. Parts arrive one after the other, so none of another kind may come before. */
-  async collect(attached: readonly Attached[], kinds: ReadonlySet<ByteKind>): Promise<void> {
+  async collect(
+    attached: readonly Attached[],
+    kinds: ReadonlySet<ByteKind>,
+    { total = Number.POSITIVE_INFINITY, hold }: CollectLimits = {},
+  ): Promise<void> {
     let isOver = false;
+    let left = total;
     for (const { part, kind, size } of attached) {
       if (!kinds.has(kind)) isOver = true;
       else if (isOver) throw new TypeError("the parts of streams must come last");
-      else
-        this.#whole.set(
-          part,
-          await readAll(this.#open(part, size, this.#maxBytes), this.#maxBytes),
-        );
+      else {
+        const max = Math.min(this.#maxBytes, left);
+        const bytes = await readAll(this.#open(part, size, max), max, undefined, hold);
+        left -= bytes.length;
+        this.#whole.set(part, bytes);
+      }
     }
   }
 

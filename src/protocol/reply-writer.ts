@@ -18,9 +18,11 @@ import {
   typedText,
 } from "./reply-text.ts";
 import { idText } from "./serialize.ts";
-import { invalidRequest, replyTooLarge } from "./standard-errors.ts";
+import { asError, busyWith, invalidRequest, replyTooLarge } from "./standard-errors.ts";
 import { TypedJson } from "./value-codec.ts";
 import type { WatchedMessage } from "./watch.ts";
+
+const tooMuch: ErrorObject = /* @__PURE__ */ busyWith("the bytes of results take too much memory");
 
 export interface WriterSettings {
   readonly limits: Limits;
@@ -159,10 +161,14 @@ export class ReplyWriter {
     context: CallContext,
   ): Promise<Reply> {
     const most = bytesInside(this.#limits.maxReplyLength);
+    const busy = asError(tooMuch);
     try {
-      const result = await inlined(value, types, attachments, most, context.signal);
+      const result = await inlined(value, types, attachments, most, context.signal, (bytes) =>
+        context.holdToEnd(2 * bytes) ? undefined : busy,
+      );
       return { result, error: undefined, types };
     } catch (thrown) {
+      if (thrown === busy) return failure(tooMuch);
       if (thrown instanceof RangeError) return failure(this.#replyTooLarge());
       return failure(this.#fault(thrown, context, "the bytes of a result could not be read"));
     }

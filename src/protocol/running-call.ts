@@ -25,6 +25,8 @@ class CallExtras {
   isSubscription = false;
   controller: AbortController | undefined = undefined;
   onEnded: (() => void) | undefined = undefined;
+  /** Memory that its params take besides its message. */
+  heldBytes = 0;
 }
 
 /** The state of a call that outlives its turn: its reply, its signal, its place among the running calls. */

@@ -40,12 +40,12 @@ export class ServerRunning extends Running {
   /** Whether another call may run. The memory of a batch is counted once, with its first entry. */
   hasRoomFor(origin: Origin, isCounted: boolean): boolean {
     if (this.calls.size >= this.#maxRunning) return false;
-    const isTooMuch = isUsedUp(this.held) || isUsedUp(origin.held) || this.#isCrowdedBy(origin);
+    const isTooMuch = isUsedUp(this.held) || isUsedUp(origin.held) || this.isCrowdedBy(origin);
     return (isCounted || !isTooMuch) && !origin.isFull;
   }
 
   /** Whether a caller leaves too little room for others to run another call. */
-  #isCrowdedBy(origin: Origin): boolean {
+  isCrowdedBy(origin: Origin): boolean {
     const { bytes, most } = this.held;
     const running = this.calls.size;
     const callsLeft = this.#maxRunning - running;

@@ -43,6 +43,10 @@ export const serverBusy: ReadyError = /* @__PURE__ */ ready(
   { ran: false, reason: "busy", retryAfterMs: 1000 },
   tryLater,
 );
+/** For a call that ran and took too much of something. */
+export function busyWith(details: string): ErrorObject {
+  return { ...serverBusy, data: { ran: true, reason: "busy", details } };
+}
 /** For a call whose time was up before it could begin. */
 export const outOfTime: ReadyError = /* @__PURE__ */ ready("RequestTimeout", "Request timeout", {
   ran: false,

@@ -8,7 +8,7 @@ import type { ErrorObject, Id, TypedPaths } from "./message.ts";
 import type { Origin } from "./origin.ts";
 import { callsOf, endCall } from "./origin-calls.ts";
 import type { Running } from "./running.ts";
-import { invalidRequest, serverBusy } from "./standard-errors.ts";
+import { busyWith, invalidRequest, serverBusy } from "./standard-errors.ts";
 import { copyId } from "./string-copy.ts";
 
 /** Items that are asked for before the length of any is known. */
@@ -27,10 +27,7 @@ const uncarried: ErrorObject = {
   data: 'send "Content-Type: application/x-ndjson", or call it over WebSocket, TCP, stdio or NATS',
 };
 const overrun = invalidRequest("the upload has more items than there was credit for");
-const tooMuch: ErrorObject = {
-  ...serverBusy,
-  data: { ran: true, reason: "busy", details: "the items of uploads take too much memory" },
-};
+const tooMuch: ErrorObject = busyWith("the items of uploads take too much memory");
 /** The error of uploads on a connection that brought something unreadable. */
 export const itemUnreadable: ErrorObject = invalidRequest(
   "a message was too long or unreadable, and may have been an item of this upload",

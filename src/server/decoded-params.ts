@@ -4,7 +4,7 @@ import type { MethodLimits } from "../protocol/contract.ts";
 import { RpcError } from "../protocol/errors.ts";
 import { failure, type Params, type Reply, type TypedPaths } from "../protocol/message.ts";
 import { fileFault, ReceivedBytes } from "../protocol/received-bytes.ts";
-import { invalidParams } from "../protocol/standard-errors.ts";
+import { asError, invalidParams, serverBusy } from "../protocol/standard-errors.ts";
 
 /** What must have arrived before the handler runs; Blobs and streams arrive while it reads them. */
 const collected: ReadonlySet<ByteKind> = new Set(["bytes"]);
@@ -13,9 +13,10 @@ const collected: ReadonlySet<ByteKind> = new Set(["bytes"]);
 export function decodedParams(
   params: Params | undefined,
   types: TypedPaths,
-  { values, attachments, limits }: CallContext,
+  call: CallContext,
   own: MethodLimits | undefined,
 ): Params | undefined | Promise<Params | undefined> {
+  const { values, attachments, limits } = call;
   if (!mayAttach(types)) return values.decode(params, types) as Params | undefined;
   const described = describedIn(params, types);
   const { maxFiles = limits.maxFiles, maxFileBytes = limits.maxFileBytes } = own ?? {};
@@ -25,9 +26,10 @@ export function decodedParams(
   const bytes = new ReceivedBytes(attachments, maxFileBytes);
   const decode = (): Params | undefined =>
     values.decode(params, types, bytes) as Params | undefined;
-  return attached.some(({ kind }) => collected.has(kind))
-    ? bytes.collect(attached, collected).then(decode)
-    : decode();
+  if (!attached.some(({ kind }) => collected.has(kind))) return decode();
+  const hold = (more: number): Error | undefined =>
+    call.holdToEnd(more) ? undefined : asError(serverBusy);
+  return bytes.collect(attached, collected, { hold }).then(decode);
 }
 
 /** The limits of the methods that have their own. */

@@ -74,6 +74,22 @@ test.each(names.flatMap((front) => names.map((back) => [front, back] as const)))
   },
 );
 
+test("files count as memory of a gateway that has to put them into the message", async () => {
+  const server = createServer(methods, { log: silentLog });
+  onTestFinished(() => server.close({ drainMs: 0 }));
+  const one = await wires["TCP with lines"](server);
+  const config = {
+    upstreams: { main: { targets: { one } } },
+    routes: [{ method: "*", to: "main" }],
+  } as const;
+  const gateway = await createGateway(config, { maxRunningBytes: file.size });
+  onTestFinished(() => gateway.close({ drainMs: 0 }));
+  const link = (await wires.HTTP(gateway))();
+  onTestFinished(() => link.close());
+  const call = createClient<typeof methods>(link, { values: "rich" }).api.shout({ file });
+  await expect(call).rejects.toMatchObject({ code: -32005, data: { ran: false } });
+});
+
 const beside = names.filter((name) => name !== "TCP with lines");
 
 test.each(beside.flatMap((front) => beside.map((back) => [front, back] as const)))(

@@ -101,6 +101,45 @@ test("long replies of one turn over HTTP are bounded together", async () => {
   expect(accepted.filter((socket) => socket.bytesWritten >= length).length).toBe(1);
 });
 
+test("long replies of one turn over sockets are bounded together", async () => {
+  const mebibyte = 1024 * 1024;
+  // More than the system takes, so that the rest stays with the server until the end of the turn.
+  const length = socketBytes + 4 * mebibyte;
+  const clients = 8;
+  const gate = deferred();
+  const all = deferred();
+  let begun = 0;
+  const long = async (): Promise<string> => {
+    if (++begun === clients) all.resolve();
+    await gate.promise;
+    // In the same turn, but not before earlier replies have been written.
+    await new Promise((resolve) => setImmediate(resolve));
+    return "x".repeat(length);
+  };
+  const limits = { maxReplyLength: 2 * length };
+  const maxWireBytes = 1.5 * length;
+  const server = createServer({ long }, { maxWireBytes, limits, log: silentLog });
+  const accepted: Socket[] = [];
+  const found = (message: unknown): void => {
+    accepted.push((message as { socket: Socket }).socket);
+  };
+  subscribe("net.server.socket", found);
+  onTestFinished(() => void unsubscribe("net.server.socket", found));
+  const served = await serveSocket(server, { port: 0 });
+  onTestFinished(() => served.close());
+  for (let i = 0; i < clients; i++) {
+    const socket = connect(served.port as number, "127.0.0.1").pause();
+    socket.on("error", () => {});
+    onTestFinished(() => void socket.destroy());
+    socket.write('{"jsonrpc":"2.0","method":"long","id":1}\n');
+  }
+  await all.promise;
+  gate.resolve();
+  for (let i = 0; i < 2; i++) await new Promise((resolve) => setImmediate(resolve));
+  expect(accepted.length).toBe(clients);
+  expect(accepted.filter((socket) => socket.bytesWritten >= length).length).toBeLessThan(4);
+});
+
 test("a reply that waits to be compressed is released when its client is disconnected", () => {
   const response = Object.assign(new EventEmitter(), { destroy: () => {} });
   const buffers = new WireBuffers(1_000);

@@ -98,6 +98,9 @@ export class FastMessage implements HttpMessage, TurnHost {
     return "consumed";
   }
 
+  /** The whole body has arrived. */
+  allowLateBody(): void {}
+
   inTurn(run: () => void): void {
     run();
   }

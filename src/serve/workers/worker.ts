@@ -78,15 +78,24 @@ export class HttpWorker {
   }
 
   #gathered(path: string, page: SharedPage): NodeHandler {
+    // One at a time, because each takes time of all workers, whoever asks for the page.
+    let gathering: Promise<readonly unknown[]> | undefined;
     return async (request: IncomingMessage, response: ServerResponse) => {
-      const id = ++this.#lastId;
-      const values = await new Promise<readonly unknown[]>((resolve) => {
-        this.#gathering.set(id, resolve);
-        void this.#send({ callwire: "gather", path, id });
+      gathering ??= this.#gather(path).finally(() => {
+        gathering = undefined;
       });
-      this.#gathering.delete(id);
-      page.show(page.merged(values), request, response);
+      page.show(page.merged(await gathering), request, response);
     };
+  }
+
+  async #gather(path: string): Promise<readonly unknown[]> {
+    const id = ++this.#lastId;
+    const values = await new Promise<readonly unknown[]>((resolve) => {
+      this.#gathering.set(id, resolve);
+      void this.#send({ callwire: "gather", path, id });
+    });
+    this.#gathering.delete(id);
+    return values;
   }
 
   #send(message: WorkerMessage): Promise<void> {

@@ -173,7 +173,10 @@ export class Endpoint implements ExchangeHost {
   #receiveUpload(exchange: Exchange): void {
     const { message } = exchange;
     const body = new UploadBody(this.rules.limits, {
-      begun: (text) => message.inTurn(() => this.#runUpload(exchange, text, body)),
+      begun: (text) => {
+        message.allowLateBody();
+        message.inTurn(() => this.#runUpload(exchange, text, body));
+      },
       failed: (fault) => {
         if (exchange.origin === undefined) exchange.failed(fault);
         else exchange.abandon();

@@ -1,0 +1,134 @@
+/** Bytes beside messages, and requests that wait, take memory that the limits of a server have to count. */
+import { connect } from "node:net";
+import { createClient, createServer, silentLog } from "callwire";
+import { httpLink } from "callwire/http";
+import { serveHttp } from "callwire/http/node";
+import { webSocketLink } from "callwire/ws";
+import { expect, onTestFinished, test } from "vitest";
+import { BodyBytes } from "../../src/http/body-bytes.ts";
+import { WireBuffers } from "../../src/protocol/memory-bounds.ts";
+import { collect } from "../heap.ts";
+import { deferred } from "../transports/contract/wire.ts";
+import { add, post, RawClient, send, serve } from "../transports/http/wire.ts";
+
+const kibibyte = 1024;
+const boundary = "between";
+
+const start =
+  "POST /rpc HTTP/1.1\r\nHost: localhost\r\nRpc-Attachments: 1\r\n" +
+  `Content-Type: multipart/form-data; boundary=${boundary}\r\nTransfer-Encoding: chunked\r\n\r\n`;
+
+const chunk = (text: string): string => `${text.length.toString(16)}\r\n${text}\r\n`;
+const part = (text: string): string => `--${boundary}\r\n\r\n${text}`;
+
+function call(method: string, params: string, types: string): string {
+  return `{"jsonrpc":"2.0","id":1,"method":"${method}","params":${params},"types":${types}}`;
+}
+
+test("bytes in params count as memory of their call, whatever its method expects", async () => {
+  const { port } = await serve(
+    { echo: (x: unknown) => x },
+    {},
+    { maxRunningBytes: 100 * kibibyte },
+  );
+  const client = new RawClient(port);
+  client.write(start);
+  client.write(chunk(part(call("echo", '[{"part":1}]', '{"bytes":["/0"]}'))));
+  client.write(chunk(`\r\n${part("x".repeat(200 * kibibyte))}`));
+  const answer = await client.until((text) => text.includes('"id":1'));
+  expect(answer).toContain('"code":-32005');
+  expect(answer).toContain('"ran":false');
+});
+
+test("bytes in params no longer count when their call is done", async () => {
+  const { url } = await serve({ size: (x: Uint8Array) => x.length }, {}, { maxRunningBytes: 1e6 });
+  const link = webSocketLink(`${url.replace("http", "ws")}/ws`);
+  const client = createClient(link, { values: "rich" });
+  onTestFinished(() => client.close());
+  for (let i = 0; i < 8; i++) {
+    expect(await client.call("size", [new Uint8Array(400 * kibibyte)])).toBe(400 * kibibyte);
+  }
+});
+
+test("the message of a multipart request is refused if all that arrive take too much memory", async () => {
+  const { port } = await serve({ add: () => 5 }, {}, { maxWireBytes: 120 * kibibyte });
+  const clients = [new RawClient(port), new RawClient(port)];
+  const refused = Promise.race(clients.map((client) => client.until((text) => text !== "")));
+  for (const client of clients) client.write(start + chunk(part("x".repeat(100 * kibibyte))));
+  expect(await refused).toContain("HTTP/1.1 503 Service Unavailable");
+});
+
+test("files that wait until an earlier one is read count as buffered", async () => {
+  const failed = deferred<unknown>();
+  const second = (_: Blob, later: Blob): Promise<void> =>
+    later.text().then(() => {}, failed.resolve);
+  const { port } = await serve({ second }, {}, { maxWireBytes: 100 * kibibyte });
+  const client = new RawClient(port);
+  const files = '[{"part":1,"size":300000},{"part":2,"size":1}]';
+  client.write(start + chunk(part(call("second", files, '{"blob":["/0","/1"]}'))));
+  client.write(chunk(`\r\n${part("x".repeat(200 * kibibyte))}`));
+  expect(await failed.promise).toMatchObject({ code: -32005 });
+});
+
+test.each([
+  ["message of a multipart request", start + chunk(part('{"jsonrpc"'))],
+  [
+    "first line of an upload",
+    start.replace(/multipart[^\r]*/, "application/jsonl") + chunk('{"jsonrpc"'),
+  ],
+])("the %s has to arrive within the time for a request", async (_, begun) => {
+  const { port } = await serve({}, { requestTimeoutMs: 50, checkIntervalMs: 10 });
+  const client = new RawClient(port);
+  client.write(begun);
+  expect(await client.all()).toContain("HTTP/1.1 408 Request Timeout");
+});
+
+test("pipelined requests count with what Node keeps of each", async () => {
+  const server = createServer(
+    { wait: () => new Promise(() => {}) },
+    { maxWireBytes: 200 * kibibyte, log: silentLog },
+  );
+  const http = await serveHttp(server, { port: 0, drainMs: 0 });
+  onTestFinished(() => http.close());
+  const closed = deferred();
+  const socket = connect(http.port, "127.0.0.1");
+  socket.on("error", () => {});
+  socket.on("close", () => closed.resolve());
+  const wait = post('{"jsonrpc":"2.0","method":"wait","id":1}');
+  socket.write(wait + post(add).repeat(100));
+  await closed.promise;
+});
+
+test("a body that was read does not keep its chunk", async () => {
+  const limits = { buffers: new WireBuffers(1e6), maxMessageBytes: 1e6 };
+  const body = new BodyBytes(limits as never, () => {});
+  let whole: Buffer | undefined = Buffer.alloc(64 * kibibyte, "1");
+  const kept = new WeakRef(whole.buffer);
+  body.add(whole.subarray(0, 10), true);
+  whole = undefined;
+  expect(body.takeText()).toBe("1111111111");
+  // A WeakRef keeps its target until the end of the job that made it.
+  await new Promise((resolve) => setImmediate(resolve));
+  collect();
+  expect(kept.deref()).toBeUndefined();
+  expect(body.bufferedBytes).toBe(10);
+});
+
+test("bytes of a result count while they are read into its message", async () => {
+  const download = () => new Blob(["x".repeat(200 * kibibyte)]).stream();
+  const { port } = await serve({ download }, {}, { maxRunningBytes: 100 * kibibyte });
+  const body = '{"jsonrpc":"2.0","id":1,"method":"download","types":{}}';
+  const { text } = await send(port, { body });
+  expect(JSON.parse(text)).toMatchObject({ error: { code: -32005, data: { ran: true } } });
+});
+
+test("all bytes of a reply together have the limit of the link", async () => {
+  const values = () => Array.from({ length: 8 }, () => new Uint8Array(30 * kibibyte));
+  const { url } = await serve({ values });
+  const wide = createClient(httpLink(url), { values: "rich" });
+  onTestFinished(() => wide.close());
+  expect(await wide.call("values")).toHaveLength(8);
+  const narrow = createClient(httpLink(url, { maxReplyBytes: 100 * kibibyte }), { values: "rich" });
+  onTestFinished(() => narrow.close());
+  await expect(narrow.call("values")).rejects.toBeInstanceOf(Error);
+});
