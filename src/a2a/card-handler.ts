@@ -3,15 +3,19 @@ import type { A2aAgent } from "./a2a-agent.ts";
 /** Where clients look for the card. */
 export const cardPath = "/.well-known/agent-card.json";
 
-/** What a client already has. */
-export interface CardConditions {
-  readonly ifNoneMatch: string | undefined;
-  readonly ifModifiedSince: string | undefined;
+/** A request for the card. */
+export interface CardRequest {
+  readonly method: string | undefined;
+  /** The address of the agent as this client sees it. */
+  readonly url: string;
+  /** The value of a header; names are in lower case. */
+  header(name: string): string | undefined;
 }
 
 /** A response to a request for the card. */
 export interface CardReply {
-  readonly status: 200 | 304;
+  readonly status: 200 | 204 | 304 | 405;
+  /** Empty if there is none. */
   readonly body: string;
   readonly headers: Readonly<Record<string, string>>;
 }
@@ -28,8 +32,11 @@ export class CardHandler {
     this.#modified = new Date(agent.running.clock.now()).toUTCString();
   }
 
-  /** `url` is the address of the agent as this client sees it. */
-  async reply(url: string, conditions: CardConditions): Promise<CardReply> {
+  async reply(request: CardRequest): Promise<CardReply> {
+    const { method, url } = request;
+    if (method === "OPTIONS") return { status: 204, body: "", headers: preflightHeaders(request) };
+    if (method !== "GET" && method !== "HEAD")
+      return { status: 405, body: "", headers: { allow: "GET, HEAD, OPTIONS" } };
     const { body, etag } = await this.#card(url);
     const headers = {
       "content-type": "application/json",
@@ -38,16 +45,17 @@ export class CardHandler {
       etag,
       "access-control-allow-origin": "*",
     };
-    return this.#isKnown(etag, conditions)
+    return this.#isKnown(etag, request)
       ? { status: 304, body: "", headers }
-      : { status: 200, body, headers };
+      : { status: 200, body: method === "HEAD" ? "" : body, headers };
   }
 
   /** The tag counts, if a client sends both. */
-  #isKnown(etag: string, { ifNoneMatch, ifModifiedSince }: CardConditions): boolean {
+  #isKnown(etag: string, request: CardRequest): boolean {
+    const ifNoneMatch = request.header("if-none-match");
     if (ifNoneMatch !== undefined)
       return ifNoneMatch.split(",").some((tag) => tag.trim().replace(/^W\//, "") === etag);
-    return Date.parse(ifModifiedSince ?? "") >= Date.parse(this.#modified);
+    return Date.parse(request.header("if-modified-since") ?? "") >= Date.parse(this.#modified);
   }
 
   #card(url: string): Promise<{ body: string; etag: string }> {
@@ -68,4 +76,15 @@ export class CardHandler {
     );
     return { body, etag: `"${hex.join("")}"` };
   }
+}
+
+/** Pages of every origin may read the card; A2A clients send headers with it for which browsers ask first. */
+function preflightHeaders(request: CardRequest): Readonly<Record<string, string>> {
+  const asked = request.header("access-control-request-headers");
+  return {
+    "access-control-allow-origin": "*",
+    "access-control-allow-methods": "GET, HEAD",
+    ...(asked !== undefined && { "access-control-allow-headers": asked }),
+    "access-control-max-age": "600",
+  };
 }

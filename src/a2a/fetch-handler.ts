@@ -29,17 +29,12 @@ export function a2aHandler(agent: A2aAgent, options: A2aHandlerOptions = {}): Fe
   const cards = new CardHandler(agent);
   agent.url = options.url;
   return async (request, ...rest) => {
-    const { pathname } = new URL(request.url);
-    if (!pathname.endsWith(cardPath) || (request.method !== "GET" && request.method !== "HEAD"))
-      return handle(request, ...rest);
-    const url = options.url ?? new URL("/a2a", request.url).href;
-    const { status, body, headers } = await cards.reply(url, {
-      ifNoneMatch: request.headers.get("if-none-match") ?? undefined,
-      ifModifiedSince: request.headers.get("if-modified-since") ?? undefined,
+    if (!new URL(request.url).pathname.endsWith(cardPath)) return handle(request, ...rest);
+    const { status, body, headers } = await cards.reply({
+      method: request.method,
+      url: options.url ?? new URL("/a2a", request.url).href,
+      header: (name) => request.headers.get(name) ?? undefined,
     });
-    return new Response(status === 304 || request.method === "HEAD" ? null : body, {
-      status,
-      headers,
-    });
+    return new Response(body === "" ? null : body, { status, headers });
   };
 }

@@ -34,13 +34,13 @@ export function a2aMounts(
   const cards = new CardHandler(agent);
   agent.url = options.url;
   const card: NodeHandler = async (request, response) => {
-    const url = options.url ?? urlOf(request, path);
-    const { status, body, headers } = await cards.reply(url, {
-      ifNoneMatch: request.headers["if-none-match"],
-      ifModifiedSince: request.headers["if-modified-since"],
+    const { status, body, headers } = await cards.reply({
+      method: request.method,
+      url: options.url ?? urlOf(request, path),
+      header: (name) => request.headers[name]?.toString(),
     });
     response.writeHead(status, headers);
-    response.end(request.method === "HEAD" ? "" : body);
+    response.end(body);
   };
   return { [path]: agent, [cardPath]: card };
 }

@@ -81,10 +81,10 @@ function rowsOf(mounts: readonly [Mount, ...Mount[]], wires: Wires, isStdio: boo
   if (origin !== undefined) {
     if (wires.hasPlayground)
       rows.push(["Playground", `${origin}/`, "explore and call the methods"]);
-    const [{ path, isAgent = false }] = mounts;
-    for (const { path, versions } of mounts)
+    const [{ path, isAgent: isOnlyAgent = false }] = mounts;
+    for (const { path, versions, isAgent = false } of mounts)
       rows.push([isAgent ? "Agent" : "HTTP", origin + path, versions]);
-    if (!isAgent) {
+    if (!isOnlyAgent) {
       rows.push(["WebSocket", `${origin.replace(/^http/, "ws")}${below(path, "ws")}`]);
       rows.push(["SSE", origin + below(path, "stream")]);
     }
@@ -110,7 +110,7 @@ function below(path: string, name: string): string {
 }
 
 function triesOf(
-  [{ path, server, isAgent = false, sample = "'Hello'" }]: readonly [Mount, ...Mount[]],
+  mounts: readonly [Mount, ...Mount[]],
   wires: Wires,
   certificate: ServedCertificate | undefined,
 ): string[] {
@@ -119,10 +119,16 @@ function triesOf(
     certificate === undefined ? wires.origin : certifiedOrigin(wires.origin, certificate);
   // Certificates of public authorities are accepted this way as well.
   const trust = certificate === undefined ? "" : ` --cacert ${shellWord(certificate.file)}`;
-  if (isAgent) return [`callwire a2a ${origin} stream ${sample}${trust}`];
-  const lines = [curlLine(origin + path, server, trust)];
-  const stream = streamLine(origin + below(path, "stream"), server, trust);
-  return stream === undefined ? lines : [...lines, stream];
+  const [{ path, server, isAgent: isOnlyAgent = false }] = mounts;
+  const lines: (string | undefined)[] = [];
+  if (!isOnlyAgent) {
+    lines.push(curlLine(origin + path, server, trust));
+    lines.push(streamLine(origin + below(path, "stream"), server, trust));
+  }
+  const agent = mounts.find(({ isAgent }) => isAgent === true);
+  if (agent !== undefined)
+    lines.push(`callwire a2a ${origin} stream ${agent.sample ?? "'Hello'"}${trust}`);
+  return lines.filter((line) => line !== undefined);
 }
 
 /** The origin, by the name of this machine that the certificate has. */

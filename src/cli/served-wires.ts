@@ -73,6 +73,7 @@ export function refuseWithoutHttp(flags: Readonly<Record<string, unknown>>): voi
   const httpOnly = [
     "playground",
     "metrics",
+    "a2a",
     "path",
     "hosts",
     "origins",

@@ -1,4 +1,5 @@
 import { silentLog } from "callwire";
+import { a2aHandler } from "callwire/a2a";
 import { authenticate, bearer, mutualTls } from "callwire/security";
 import { apiKeys } from "callwire/security/keys";
 import { MemoryWorkStore } from "callwire/work";
@@ -456,6 +457,35 @@ test("the card says how to authenticate, from the middleware in use", async () =
   });
   expect(await own.agent.card("http://localhost/a2a")).not.toHaveProperty("securitySchemes");
 });
+
+test.each(["Node", "fetch"])(
+  "pages of other origins can read the card on %s, with the headers of A2A",
+  async (runtime) => {
+    const { agent, base } = await serveAgent({ execute: () => "hello" });
+    const handle = a2aHandler(agent, { hosts: "any" });
+    const asked = (method: string, headers: Record<string, string> = {}): Promise<Response> => {
+      const request = new Request(`${base}/.well-known/agent-card.json`, { method, headers });
+      return runtime === "Node" ? fetch(request) : Promise.resolve(handle(request));
+    };
+    const preflight = await asked("OPTIONS", {
+      origin: "https://app.example",
+      "access-control-request-method": "GET",
+      "access-control-request-headers": "a2a-version",
+    });
+    expect(preflight.status).toBe(204);
+    expect(Object.fromEntries(preflight.headers)).toMatchObject({
+      "access-control-allow-origin": "*",
+      "access-control-allow-methods": "GET, HEAD",
+      "access-control-allow-headers": "a2a-version",
+    });
+    expect((await asked("GET")).headers.get("access-control-allow-origin")).toBe("*");
+    expect(await (await asked("HEAD")).text()).toBe("");
+    for (const method of ["POST", "DELETE"]) {
+      const refused = await asked(method);
+      expect([refused.status, refused.headers.get("allow")]).toEqual([405, "GET, HEAD, OPTIONS"]);
+    }
+  },
+);
 
 test("the card can be cached, and names both versions at the requested address", async () => {
   const { base } = await serveAgent({ execute: () => "hello" });

@@ -62,6 +62,15 @@ describe("callwire serve --a2a", () => {
     expect((await finish(["a2a", agent.origin, "send", "--data", data])).stdout).toMatch(/^2\n/);
   });
 
+  test("serves methods as they are, as skills and as tools", async () => {
+    const file = written("offered.mjs", "export const add = (a, b) => a + b;");
+    await using agent = await served(file, "--mcp");
+    const data = JSON.stringify({ skill: "add", params: [1, 1] });
+    expect((await finish(["a2a", agent.origin, "send", "--data", data])).stdout).toMatch(/^2\n/);
+    expect((await finish(["call", `${agent.origin}/rpc`, "add", "2", "3"])).stdout).toBe("5\n");
+    expect((await finish(["mcp", `${agent.origin}/mcp`, "tools"])).stdout).toContain("add");
+  });
+
   test("takes guards from its options", async () => {
     const file = written("guarded.mjs", "export const execute = ({ text }) => text;");
     const created = JSON.parse((await finish(["keys", "create", "--id", "ci", "--json"])).stdout);
@@ -89,6 +98,18 @@ test.each([
   [["a2a", "http://127.0.0.1:1", "send", "a", "b"], /unexpected argument "b" after send/],
 ])("callwire %j ends with 2 and one line", async (args, message) => {
   const { code, stderr } = await finish(args);
+  expect(code).toBe(2);
+  expect(stderr.trim()).toMatch(message);
+});
+
+test.each([
+  ["execute", ["--mcp", "--port", "0"], /has no tools; remove --mcp/],
+  ["add", ["--mcp"], /--a2a has no effect on stdio, the only wire of --mcp/],
+  ["add", ["--stdio"], /--a2a needs HTTP/],
+  ["add", ["--path", "/a2a"], /--path \/a2a is reserved for --a2a/],
+] as const)("a module with %s cannot be served with --a2a %j", async (name, options, message) => {
+  const file = written(`${name}-only.mjs`, `export const ${name} = () => "hello";`);
+  const { code, stderr } = await finish(["serve", file, "--a2a", ...options]);
   expect(code).toBe(2);
   expect(stderr.trim()).toMatch(message);
 });

@@ -1,7 +1,9 @@
 import { basename, extname } from "node:path";
-import { createServer, type Host, type ServerOptions } from "callwire";
+import { createServer, type Host, type Middleware, type ServerOptions } from "callwire";
+import type { A2aAgent } from "callwire/a2a";
+import type { NodeHandler } from "callwire/http/node";
 import type { McpServer } from "callwire/mcp";
-import { agentOf } from "../agent.ts";
+import { methodsAgentOf, ownAgentOf } from "../agent.ts";
 import { defineCommand, flag, option } from "../command.ts";
 import { onlyArgument } from "../command-arguments.ts";
 import { Failure, invalid, oneLine } from "../failure.ts";
@@ -32,7 +34,7 @@ export const command = defineCommand({
     ...workerOptions,
     ...guardOptions,
     mcp: flag("serve agents on stdio, or at /mcp with --port"),
-    a2a: flag("serve the module as an A2A agent, at /a2a"),
+    a2a: flag("also serve an A2A agent, at /a2a"),
   },
   examples: [
     ["callwire serve ./methods.ts", "the exported `methods`, default or functions"],
@@ -49,10 +51,12 @@ export const command = defineCommand({
       await runWorkers(flags, module, logIn(format), await metricsOf(flags));
       return;
     }
-    if (flags.a2a === true) {
-      await serveAgent(module, flags);
+    const ownAgent = flags.a2a === true ? await ownAgentOf(module) : undefined;
+    if (ownAgent !== undefined) {
+      await serveOwnAgent(ownAgent, module, flags);
       return;
     }
+    if (flags.a2a === true && path === "/a2a") throw reservedPath(path, "--a2a");
     const offer = await loadModule(module);
     const agents = flags.mcp === true ? await agentsOf(offer, module) : undefined;
     if (agents !== undefined && (flags.port === undefined || offer.kind === "agents")) {
@@ -82,27 +86,52 @@ export const command = defineCommand({
     const mount = { path, ...offerOf(offer, module, options, format) };
     if (flags.stdio === true && mount.server.admit !== undefined)
       await checkStdioGuard(mount.server, module);
-    await serveUntilStopped([agents === undefined ? mount : { ...mount, agents }], flags, {
-      pages,
-      playground: flags.playground === true,
-      ...(tls && { tls }),
-    });
+    const skills =
+      flags.a2a === true
+        ? await agentMount(await methodsAgentOf(module, offer, use), "/a2a")
+        : undefined;
+    await serveUntilStopped(
+      [
+        agents === undefined ? mount : { ...mount, agents },
+        ...(skills === undefined ? [] : [skills.mount]),
+      ],
+      flags,
+      {
+        pages: { ...pages, ...skills?.card },
+        playground: flags.playground === true,
+        ...(tls && { tls }),
+      },
+    );
   },
 });
 
-/** Serves a module as an A2A agent, with its card where clients look for it. */
-async function serveAgent(
+/** Serves a module that is an A2A agent and nothing else. */
+async function serveOwnAgent(
+  made: (use: readonly Middleware[]) => Promise<A2aAgent>,
   module: string,
   flags: Parameters<typeof guardsOf>[0] &
     Parameters<typeof metricsOf>[0] &
     Parameters<typeof serverTlsOf>[0] &
-    Parameters<typeof serveUntilStopped>[1] & { readonly path?: string | undefined },
+    Parameters<typeof serveUntilStopped>[1] & {
+      readonly path?: string | undefined;
+      readonly mcp?: boolean | undefined;
+    },
 ): Promise<void> {
+  if (flags.mcp === true)
+    throw new Failure(`${module} exports an agent, which has no tools; remove --mcp`);
   const { use, pages } = await metricsOf(flags);
   const tls = await serverTlsOf(flags);
-  const agent = await agentOf(module, [...use, ...(await guardsOf(flags))]);
+  const agent = await made([...use, ...(await guardsOf(flags))]);
+  const { mount, card } = await agentMount(agent, flags.path ?? "/a2a");
+  await serveUntilStopped([mount], flags, { pages: { ...pages, ...card }, ...(tls && { tls }) });
+}
+
+/** An agent at a path, and its card where clients look for it. */
+async function agentMount(
+  agent: A2aAgent,
+  path: string,
+): Promise<{ readonly mount: Mount; readonly card: Readonly<Record<string, NodeHandler>> }> {
   const { a2aMounts } = await import("callwire/a2a/node");
-  const { path = "/a2a" } = flags;
   const { [path]: _, ...card } = a2aMounts(agent, { path });
   const [first] = (await agent.card("")).skills.filter(({ inputModes = [] }) =>
     inputModes.includes("application/json"),
@@ -116,10 +145,7 @@ async function serveAgent(
     isAgent: true,
     ...(sample && { sample }),
   };
-  await serveUntilStopped([mount], flags, {
-    pages: { ...pages, ...(card as typeof pages) },
-    ...(tls && { tls }),
-  });
+  return { mount, card: card as Readonly<Record<string, NodeHandler>> };
 }
 
 function checkPath(
@@ -135,8 +161,11 @@ function checkPath(
     [path === "/mcp" && mcp === true, "--mcp"],
   ] as const;
   const [, user] = reserved.find(([isReserved]) => isReserved) ?? [];
-  if (user !== undefined)
-    throw new Failure(`--path ${path} is reserved for ${user}; choose another path`);
+  if (user !== undefined) throw reservedPath(path, user);
+}
+
+function reservedPath(path: string, user: string): Failure {
+  return new Failure(`--path ${path} is reserved for ${user}; choose another path`);
 }
 
 /** --mcp without --port serves stdio only; options of other wires must not be ignored silently. */

@@ -1,6 +1,12 @@
 /** The official SDK of A2A, both ways and in both versions. */
+import { execFile } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer as createHttpServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
 import {
   AgentCard,
   Message,
@@ -17,6 +23,7 @@ import { a2aClient } from "callwire/a2a";
 import express from "express";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { tckExecute } from "../../../examples/a2a-tck/agent.ts";
+import { build, start } from "../../cli/process.ts";
 import { describeWith } from "../../services.ts";
 import { all, serveAgent } from "../served-agent.ts";
 
@@ -42,6 +49,28 @@ describeWith(["a2a peers"], "the client of the SDK", () => {
       "statusUpdate",
     ]);
     await expect(client.getTask({ id: "none" } as never)).rejects.toThrow(/no such task/i);
+  });
+
+  test("talks to the agent of the first page of the docs, which one command serves", async () => {
+    const page = readFileSync(new URL("../../../docs/a2a.md", import.meta.url), "utf8");
+    const [, source = ""] = /```ts\n\/\/ agent\.ts\n([\s\S]*?)```/.exec(page) ?? [];
+    const [, client = ""] = /```js\n([\s\S]*?)```/.exec(page) ?? [];
+    const folder = mkdtempSync(join(tmpdir(), "callwire-agent-"));
+    onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+    writeFileSync(join(folder, "agent.ts"), source);
+    await build();
+    await using server = start(["serve", join(folder, "agent.ts"), "--a2a", "--port", "0"]);
+    const [, origin = ""] = await server.shown(/(http:\/\/127\.0\.0\.1:\d+)\/a2a/);
+    const program = client.replace("http://127.0.0.1:8000", origin);
+    const options = ["--input-type=module", "--eval", program];
+    const cwd = fileURLToPath(new URL(".", import.meta.url));
+    const { stdout } = await promisify(execFile)(process.execPath, options, { cwd });
+    const [called, ...streamed] = stdout.trimEnd().split("\n");
+    expect(called).toMatch(/^[\w-]{36} 2$/);
+    expect(streamed).toEqual([
+      "{ '$case': 'text', value: 'Hello, ' }",
+      "{ '$case': 'text', value: 'world ' }",
+    ]);
   });
 
   test("of 0.3 calls the same address", async () => {
