@@ -40,20 +40,33 @@ function escaped(text) {
   return text.replaceAll("|", "\\|");
 }
 
-/** @param {{ left: string, right: string }[]} rows */
-function table(rows) {
-  const cells = [
-    { left: "option", right: "meaning" },
-    ...rows.map(({ left, right }) => ({ left: `\`${escaped(left)}\``, right: escaped(right) })),
-  ];
-  const widths = [
-    Math.max(...cells.map(({ left }) => left.length)),
-    Math.max(...cells.map(({ right }) => right.length)),
-  ];
-  const line = (/** @type {string} */ left, /** @type {string} */ right) =>
-    `| ${left.padEnd(widths[0] ?? 0)} | ${right.padEnd(widths[1] ?? 0)} |`;
-  const [title, ...rest] = cells.map(({ left, right }) => line(left, right));
-  return [title, line("-".repeat(widths[0] ?? 0), "-".repeat(widths[1] ?? 0)), ...rest].join("\n");
+/** @param {string[][]} rows */
+function table([titles = [], ...rows]) {
+  const widths = titles.map((title, i) =>
+    Math.max(title.length, ...rows.map((row) => row[i]?.length ?? 0)),
+  );
+  const line = (/** @type {string[]} */ cells) =>
+    `| ${widths.map((width, i) => (cells[i] ?? "").padEnd(width)).join(" | ")} |`;
+  const rule = widths.map((width) => "-".repeat(width));
+  return [line(titles), line(rule), ...rows.map(line)].join("\n");
+}
+
+/**
+ * Each option with its meaning, and with its environment variable if the verb has any.
+ * @param {string} help
+ */
+function options(help) {
+  const rows = rowsBelow(help, "Options").filter(({ left }) => !left.endsWith("--help"));
+  const variables = new Map(rowsBelow(help, "Environment").map(({ left, right }) => [right, left]));
+  const cells = rows.map(({ left, right }) => {
+    const variable = variables.get(/--[\w-]+/.exec(left)?.[0] ?? "");
+    return [`\`${escaped(left)}\``, escaped(right), variable ? `\`${variable}\`` : ""];
+  });
+  const titles = ["option", "meaning", "variable"];
+  const width = cells.some(([, , variable]) => variable !== "") ? 3 : 2;
+  return cells.length === 0
+    ? "It has no options."
+    : table([titles, ...cells].map((row) => row.slice(0, width)));
 }
 
 async function section() {
@@ -62,8 +75,7 @@ async function section() {
     verbs.map(async ({ left: verb }) => {
       const text = await help([verb]);
       const [, usage = ""] = /^Usage: (.*)$/m.exec(text) ?? [];
-      const rows = rowsBelow(text, "Options").filter(({ left }) => !left.endsWith("--help"));
-      return `### \`${usage}\`\n\n${table(rows)}\n`;
+      return `### \`${usage}\`\n\n${options(text)}\n`;
     }),
   );
   return `${heading}

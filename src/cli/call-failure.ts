@@ -35,6 +35,12 @@ function exitCodeOf(error: unknown): ExitCode {
   return error.code === "BAD_REPLY" || error.code === "HTTP_STATUS" ? 1 : 3;
 }
 
+/** The error with which a server refused a connection; over HTTP it would have refused the call. */
+function refusalOf(error: unknown): unknown {
+  const isRefused = error instanceof WireError && error.code === "CONNECTION_FAILED";
+  return isRefused && isRpcError(error.cause) ? error.cause : error;
+}
+
 export interface Attempt {
   readonly url: string;
   /** The method, if the user chose it. */
@@ -48,12 +54,13 @@ export interface Attempt {
 }
 
 /** The failure of a call, with a suggestion if there is one. */
-export async function explainFailure(attempt: Attempt, error: unknown): Promise<Failure> {
-  if (error instanceof Failure) return error;
+export async function explainFailure(attempt: Attempt, thrown: unknown): Promise<Failure> {
+  if (thrown instanceof Failure) return thrown;
   const { url, method, headers, client, signal } = attempt;
-  const better = await wrongAddress(url, error, headers);
+  const better = await wrongAddress(url, thrown, headers);
   if (better !== undefined) return better;
-  const failure = callFailure(isRpcError(error) ? (method ?? url) : url, error);
+  const error = refusalOf(thrown);
+  const failure = callFailure(isRpcError(thrown) ? (method ?? url) : url, error);
   if (isRpcError(error, ErrorCode.Unauthenticated)) {
     if (headers === undefined || hasAuthorization(headers)) return failure;
     return failure.advised(credentialAdvice(url));

@@ -50,7 +50,7 @@ export const framings = ["newline", "content-length", "length-prefix"] as const;
 export type FramingName = (typeof framings)[number];
 
 export const framingOption = {
-  framing: option("name", framings.join(", ")),
+  framing: option("name", framings.join(", "), { values: framings }),
 } as const satisfies Options;
 
 export function framingOf(name = "newline", option = "--framing"): FramingName {

@@ -21,10 +21,12 @@ export interface Option {
   readonly env?: string;
   /** With one of these flags, the variable is ignored. */
   readonly unless?: readonly string[];
+  /** The values, if they are few; shells complete them. */
+  readonly values?: readonly string[];
 }
 
 export function option<
-  const More extends Pick<Option, "short" | "multiple" | "env" | "unless"> = object,
+  const More extends Pick<Option, "short" | "multiple" | "env" | "unless" | "values"> = object,
 >(value: string, description: string, more?: More) {
   return { type: "string", value, description, ...(more as More) } as const;
 }
@@ -52,6 +54,8 @@ export interface Command<O extends Options = Options> {
   /** A sentence that the help shows below the usage. */
   readonly about?: string;
   readonly options: O;
+  /** What an argument may be, by its placeholder in the usage; shells complete it. */
+  readonly words?: { readonly [placeholder: string]: readonly string[] };
   /** Lines that work when pasted, each with its purpose. */
   readonly examples: readonly (readonly [line: string, purpose: string])[];
   /** Resolves when the command is done; throws a Failure for anything that the user can fix. */
@@ -63,7 +67,7 @@ export function defineCommand<const O extends Options>(definition: Command<O>): 
   return definition as unknown as Command;
 }
 
-const help: Option = { ...flag("show this help"), short: "h" };
+export const help: Option = { ...flag("show this help"), short: "h" };
 
 /** All verbs by name, for those that are about others. */
 export type Verbs = ReadonlyMap<string, Verb>;
@@ -88,7 +92,7 @@ export async function runVerb(
 ): Promise<void> {
   const { summary, load } = verbs.get(name) as Verb;
   const { command } = await load();
-  const parsed = parse(name, { ...command.options, help }, args);
+  const parsed = parseWords(name, { ...command.options, help }, args);
   if (parsed.values.help === true) {
     console.log(helpOf(name, summary, command));
     return;
@@ -117,7 +121,7 @@ const negative = "\0";
 
 type Parsed = Pick<ReturnType<typeof parseArgs>, "values" | "positionals">;
 
-function parse(verb: string, options: Options, args: string[]): Parsed {
+export function parseWords(verb: string, options: Options, args: readonly string[]): Parsed {
   const marked = args.map((arg) => (/^-\d/.test(arg) ? negative + arg : arg));
   const { values, positionals, tokens } = parseArgs({
     args: marked,

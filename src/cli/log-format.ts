@@ -9,7 +9,10 @@ export const logFormats = ["json", "pretty"] as const;
 export type LogFormat = (typeof logFormats)[number];
 
 export const logOption = {
-  log: option("format", "json or pretty (default: pretty on a terminal)", { env: "CALLWIRE_LOG" }),
+  log: option("format", "json or pretty (default: pretty on a terminal)", {
+    env: "CALLWIRE_LOG",
+    values: logFormats,
+  }),
 } as const satisfies Options;
 
 export function logFormatOf(text: string | undefined): LogFormat | undefined {

@@ -20,12 +20,26 @@ export function configPath(): string {
   return join(XDG_CONFIG_HOME || join(homedir(), ".config"), "callwire", "config.json");
 }
 
+/** The servers of the file, by name. */
+async function serversIn(path: string): Promise<Readonly<Record<string, unknown>>> {
+  const why = `no such file; it defines the servers that "@" names`;
+  const { servers = {} } = membersOf(parseJson(await fileText(path, why), path), path);
+  return membersOf(servers, `${path}: servers`);
+}
+
+/** Every `@name` with its address. */
+export async function namedServers(): Promise<{ word: string; about: string }[]> {
+  const known = await serversIn(configPath());
+  return Object.entries(known).map(([name, server]) => ({
+    word: `@${name}`,
+    about: `${(server as { url?: unknown } | null)?.url ?? ""}`,
+  }));
+}
+
 /** The address and the options behind `@name`. */
 export async function namedServer(name: string): Promise<NamedServer> {
   const path = configPath();
-  const why = `no such file; it defines the servers that "@" names`;
-  const { servers = {} } = membersOf(parseJson(await fileText(path, why), path), path);
-  const known = membersOf(servers, `${path}: servers`);
+  const known = await serversIn(path);
   if (!Object.hasOwn(known, name)) {
     const guess = didYouMean(name, Object.keys(known), (other) => `@${other}`);
     throw new Failure(`@${name} is not in ${path}${guess}`);

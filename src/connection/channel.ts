@@ -5,6 +5,8 @@ export interface ChannelFault {
   readonly kind: "unreadable" | "oversize" | "refused";
   /** What was wrong, in one sentence. */
   readonly message: string;
+  /** Whether nothing more can be read, so that the channel closes. @default false */
+  readonly isFatal?: boolean;
   /** The error to send for a refused message. */
   readonly error?: ErrorObject;
   /** The call that a refused message claims to be; a notification has no id. */
@@ -16,7 +18,7 @@ export interface ChannelListener {
   message(text: string): void;
   /** A frame of bytes arrived, which may be reused afterwards; a fault if this is missing. */
   bytes?(frame: Uint8Array): void;
-  /** Something arrived that is not a message; the channel stays open. */
+  /** Something arrived that is not a message; the channel stays open, unless the fault is fatal. */
   fault(fault: ChannelFault): void;
   /** This many more bytes arrived of an incomplete message. */
   arriving?(bytes: number): void;

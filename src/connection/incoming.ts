@@ -114,7 +114,11 @@ export class Incoming implements ChannelListener {
       );
       this.#strike(this.answerer.tooLarge(this.#state.origin), fault.message);
     } else if (fault.kind === "refused") this.#refused(fault);
-    else this.#strike(this.answerer.unreadable(this.#state.origin), fault.message);
+    else if (fault.isFatal) {
+      if (this.#serves) this.#warn(fault.message);
+      // The peer cannot see our log, and would only learn that it sent no JSON.
+      this.#strike(this.answerer.unreadable(this.#state.origin, fault.message), fault.message);
+    } else this.#strike(this.answerer.unreadable(this.#state.origin), fault.message);
   }
 
   /** A refused call is answered; anything else may have been the reply to any open call. */
@@ -253,12 +257,13 @@ export class Incoming implements ChannelListener {
     if (this.#strikes.add()) this.#cutOff(sentence);
   }
 
+  #warn(fault: string): void {
+    this.#state.log.warn({ fault }, "closed a connection whose peer does not send JSON-RPC");
+  }
+
   #cutOff(sentence: string): void {
     if (!this.#state.isOpen) return;
-    this.#state.log.warn(
-      { fault: sentence },
-      "closed a connection whose peer does not send JSON-RPC",
-    );
+    this.#warn(sentence);
     this.#state.close(
       new WireError("CONNECTION_LOST", "the peer does not send JSON-RPC"),
       "garbage",

@@ -10,7 +10,7 @@ export interface CallAnswerer {
   /** A promise if the reply goes to the receiver. */
   answerPayload(payload: unknown, text: string, origin: Origin, receiver: AnswerReceiver): Answer;
   tooLarge(origin: Origin): string | undefined;
-  unreadable(origin: Origin): string | undefined;
+  unreadable(origin: Origin, reason?: string): string | undefined;
   /** The same for a connection that finishes: it refuses all calls. */
   refusing(): CallAnswerer;
 }

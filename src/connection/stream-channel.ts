@@ -211,9 +211,10 @@ export class StreamChannel implements Channel, ByteListener, FrameSink {
     if (this.#closing) return;
     this.#arrived++;
     const oversize = fault.kind === "oversize";
-    this.#listener?.fault({ kind: oversize ? "oversize" : "unreadable", message: fault.message });
-    if (this.#closing) return;
-    if (fault.fatal || (oversize && this.#cutOversize)) this.#cut(fault.message);
+    const { message } = fault;
+    const isFatal = fault.fatal || (oversize && this.#cutOversize);
+    this.#listener?.fault({ kind: oversize ? "oversize" : "unreadable", message, isFatal });
+    if (isFatal && !this.#closing) this.#cut(message);
   }
 
   /** Sends the error, then closes, whatever the peer still sends. */

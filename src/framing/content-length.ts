@@ -14,6 +14,7 @@ import { decodeUtf8, utf8Length } from "./utf8.ts";
 
 const LF = 10;
 const LINE_END = /\r?\n$/;
+const JSON_LINE = /^\s*[{[]/;
 const MAX_HEADER_BYTES = 8_192;
 /** An oversized message is skipped up to this multiple of the longest message. */
 const MAX_SKIPPED = 64;
@@ -133,7 +134,12 @@ class ContentLengthDecoder implements FrameDecoder {
     if (line === "") {
       this.#endHeaders(this.#headers, sink);
     } else {
-      const wrong = line === undefined ? "A header is not valid UTF-8." : this.#headers.add(line);
+      const wrong =
+        line === undefined
+          ? "A header is not valid UTF-8."
+          : JSON_LINE.test(line)
+            ? 'A message has no Content-Length header; the framing of the peer is probably "newline".'
+            : this.#headers.add(line);
       if (wrong !== undefined) this.#refuse(wrong, sink);
     }
   }

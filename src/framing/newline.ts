@@ -4,6 +4,7 @@ import {
   type FrameDecoderOptions,
   type FrameSink,
   type Framing,
+  malformedFault,
   oversizeFault,
   truncatedFault,
 } from "./framing.ts";
@@ -15,6 +16,14 @@ const CR = 13;
 const SPACE = 32;
 const BLANK = /^[ \t\r]*$/;
 const WHOLE = /[}\]][ \t\r]*$/;
+const HEADER = /^content-length:[ \t]*[0-9]+$/i;
+const UPPER_C = 67;
+const LOWER_C = 99;
+/** Its messages have no line breaks between them, so none could be read. */
+const foreignFraming = malformedFault(
+  'A line is a Content-Length header; the framing of the peer is probably "content-length".',
+  true,
+);
 
 /**
  * One message per line: LF ends it, a CR before the LF is dropped, blank lines are ignored.
@@ -61,16 +70,19 @@ class NewlineDecoder implements FrameDecoder {
   readonly #maxMessageBytes: number;
   readonly #pending = new PendingBytes();
   #skipping = false;
+  #cut = false;
 
   constructor({ maxMessageBytes }: FrameDecoderOptions) {
     this.#maxMessageBytes = maxMessageBytes;
   }
 
   get open(): boolean {
+    if (this.#cut) return false;
     return this.#skipping || this.#pending.length > 0;
   }
 
   push(chunk: Uint8Array, sink: FrameSink): void {
+    if (this.#cut) return;
     let start = 0;
     if (this.#skipping || this.#pending.length > 0) {
       const end = chunk.indexOf(LF);
@@ -88,16 +100,16 @@ class NewlineDecoder implements FrameDecoder {
   }
 
   end(sink: FrameSink): void {
-    if (this.#pending.length === 0) return;
+    if (this.#cut || this.#pending.length === 0) return;
     const text = this.#pending.takeText();
     // `printf '{…}' | server` sends no line break.
-    if (text !== undefined && WHOLE.test(text)) deliver(text, sink);
+    if (text !== undefined && WHOLE.test(text)) this.#deliver(text, sink);
     else if (text === undefined || !BLANK.test(text)) sink.fault(truncatedFault);
   }
 
   /** Keeps a part of an incomplete line. */
   #keep(chunk: Uint8Array, start: number, end: number, sink: FrameSink): void {
-    if (this.#skipping || start === end) return;
+    if (this.#cut || this.#skipping || start === end) return;
     const bytes = this.#pending.length + end - start;
     // A trailing CR may belong to the line break.
     if (bytes - (chunk[end - 1] === CR ? 1 : 0) > this.#maxMessageBytes) {
@@ -111,7 +123,7 @@ class NewlineDecoder implements FrameDecoder {
 
   #finishLine(sink: FrameSink): void {
     if (this.#skipping) this.#skipping = false;
-    else deliver(this.#pending.takeText(), sink);
+    else this.#deliver(this.#pending.takeText(), sink);
   }
 
   /** Reads complete lines; `end` is the index of the last LF. */
@@ -119,7 +131,7 @@ class NewlineDecoder implements FrameDecoder {
     const short = end - start <= this.#maxMessageBytes;
     const text = short ? decodeUtf8(chunk, start, end) : undefined;
     if (text === undefined) this.#readEachLine(chunk, start, end, sink);
-    else deliverLines(text, sink);
+    else this.#deliverLines(text, sink);
   }
 
   /** The slow path, which finds lines that are too long or not UTF-8. */
@@ -128,30 +140,35 @@ class NewlineDecoder implements FrameDecoder {
       const lineEnd = chunk.indexOf(LF, at);
       const textEnd = chunk[lineEnd - 1] === CR ? lineEnd - 1 : lineEnd;
       if (textEnd - at > this.#maxMessageBytes) {
-        sink.fault(oversizeFault(this.#maxMessageBytes, false));
+        if (!this.#cut) sink.fault(oversizeFault(this.#maxMessageBytes, false));
       } else {
-        deliver(decodeUtf8(chunk, at, lineEnd), sink);
+        this.#deliver(decodeUtf8(chunk, at, lineEnd), sink);
       }
       at = lineEnd + 1;
     }
   }
-}
 
-function deliverLines(text: string, sink: FrameSink): void {
-  let start = 0;
-  for (let end = text.indexOf("\n"); end !== -1; end = text.indexOf("\n", start)) {
-    deliver(text.slice(start, end), sink);
-    start = end + 1;
+  #deliverLines(text: string, sink: FrameSink): void {
+    let start = 0;
+    for (let end = text.indexOf("\n"); end !== -1; end = text.indexOf("\n", start)) {
+      this.#deliver(text.slice(start, end), sink);
+      start = end + 1;
+    }
+    this.#deliver(text.slice(start), sink);
   }
-  deliver(text.slice(start), sink);
-}
 
-function deliver(text: string | undefined, sink: FrameSink): void {
-  if (text === undefined) {
-    sink.fault(encodingFault);
-    return;
+  #deliver(text: string | undefined, sink: FrameSink): void {
+    if (this.#cut) return;
+    if (text === undefined) {
+      sink.fault(encodingFault);
+      return;
+    }
+    const last = text.length - 1;
+    const line = text.charCodeAt(last) === CR ? text.slice(0, last) : text;
+    const first = line.charCodeAt(0);
+    if ((first === UPPER_C || first === LOWER_C) && HEADER.test(line)) {
+      this.#cut = true;
+      sink.fault(foreignFraming);
+    } else if (first > SPACE || !BLANK.test(line)) sink.text(line);
   }
-  const last = text.length - 1;
-  const line = text.charCodeAt(last) === CR ? text.slice(0, last) : text;
-  if (line.charCodeAt(0) > SPACE || !BLANK.test(line)) sink.text(line);
 }

@@ -97,7 +97,7 @@ export class Answerer implements Writer, EntryAnswerer {
     if (text.length > this.settings.limits.maxMessageBytes) return this.tooLarge(origin);
     const payload = parsePayload(text, this.settings.limits.maxBatch);
     return payload === unparsable
-      ? this.unreadable(origin, text.length)
+      ? this.unreadable(origin, undefined, text.length)
       : this.answerPayload(payload, text, origin, receiver);
   }
 
@@ -130,9 +130,10 @@ export class Answerer implements Writer, EntryAnswerer {
     return this.#refusePayload(error, origin, 0);
   }
 
-  /** The reply to bytes that are not a message. */
-  unreadable(origin?: Origin, length = 0): string {
-    return this.#refusePayload(parseError, origin, length);
+  /** The reply to bytes that are not a message; the reason is a sentence for their sender. */
+  unreadable(origin?: Origin, reason?: string, length = 0): string {
+    const error = reason === undefined ? parseError : { ...parseError, data: reason };
+    return this.#refusePayload(error, origin, length);
   }
 
   /** Rejects a payload as a whole. */

@@ -33,7 +33,7 @@ export { HttpWorkers } from "./workers/primary.ts";
  *
  * const http = await serveHttp(server, { port: 8000, playground: true });
  * console.log(http.url); // http://127.0.0.1:8000/rpc
- * process.once("SIGTERM", () => http.close());
+ * process.once("SIGTERM", () => server.close()); // running calls finish
  * ```
  */
 export function serveHttp(service: Service, options?: ServeHttpOptions): Promise<HttpServer>;

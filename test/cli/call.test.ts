@@ -252,6 +252,12 @@ describe("what goes wrong", () => {
     expect(await said("call", url, "hi")).toBe(
       `callwire: hi answered -32001 Unauthenticated${advice}`,
     );
+    const socket = `${url.replace(/^http/, "ws")}/ws`;
+    expect(await finish(["call", socket, "hi"])).toEqual({
+      code: 1,
+      stdout: "",
+      stderr: `callwire: ${socket} answered -32001 Unauthenticated${advice}`,
+    });
     expect(await said("generate", url)).toContain(`-32001 Unauthenticated${advice}`);
     expect(await said("call", url, "hi", "--bearer", "y")).not.toContain("try");
     expect(await said("call", url, "hi", "-H", "Authorization: Bearer x")).toBe("");

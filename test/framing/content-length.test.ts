@@ -135,7 +135,7 @@ describe("headers that end the stream", () => {
     ["a name with a space before it", " X: 1\r\nContent-Length: 5\r\n\r\n12345", "form"],
     ["a line that is neither header nor blank", "Content-Length: 5\r\nX\n12345", "form"],
     ["a folded header", "X: 1\r\n 2\r\nContent-Length: 5\r\n\r\n12345", "form"],
-    ["a line of JSON", '{"jsonrpc":"2.0","method":"a"}\n', "form"],
+    ["a line of JSON", '{"jsonrpc":"2.0","method":"a"}\n', "newline"],
     ["an HTTP request", "POST /rpc HTTP/1.1\r\nContent-Length: 5\r\n\r\n12345", "form"],
   ])("%s", (_, text, reason) => {
     expect(readAnyhow(next + text + next)).toEqual(["text 7", "fatal malformed"]);
@@ -155,7 +155,7 @@ describe("headers that end the stream", () => {
   });
 
   test("a wrong line is refused before the rest of the header arrives", () => {
-    expect(messageOf('{"jsonrpc":"2.0"}\n')).toContain("form");
+    expect(messageOf('{"jsonrpc":"2.0"}\n')).toContain("newline");
   });
 
   test("a header that never ends is refused at 8 KiB", () => {

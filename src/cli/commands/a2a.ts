@@ -85,6 +85,7 @@ export const command = defineCommand({
   usage: "<url> <request> [message | task] [options]",
   about: `Requests are ${Object.keys(requests).join(", ")}.
 The URL is that of the agent's host, or of its card.`,
+  words: { request: Object.keys(requests) },
   options: {
     ...options,
     timeout: option("time", "limit for the answer, such as 30s or 5m (default 10m)"),

@@ -29,7 +29,10 @@ export const command = defineCommand({
       multiple: true,
     }),
     group: option("name", "run only this group, such as ids or batch", { multiple: true }),
-    level: option("name", "run only this level: MUST, SHOULD or hygiene", { multiple: true }),
+    level: option("name", "run only this level: MUST, SHOULD or hygiene", {
+      multiple: true,
+      values: ["MUST", "SHOULD", "hygiene"],
+    }),
     case: option("id", "run only this case", { multiple: true }),
     list: flag("list the cases without running them"),
     json: flag("print the report as JSON"),

@@ -1,7 +1,7 @@
 import type { Log } from "callwire";
 import { createGateway, type Gateway, type GatewayOptions } from "callwire/gateway";
 import { defineCommand, option } from "../command.ts";
-import { countOf, framingOf, refuseExtra } from "../command-arguments.ts";
+import { countOf, framingOf, framings, refuseExtra } from "../command-arguments.ts";
 import { Failure, oneLine } from "../failure.ts";
 import { ConfigReader, configFault, type LoadedConfig, settingName } from "../gateway/config.ts";
 import { checkAddress, defined, nameOf } from "../gateway/upstreams.ts";
@@ -27,7 +27,7 @@ export const command = defineCommand({
   usage: "<config.json | config.ts> [options]",
   options: {
     to: option("url", "forward everything there; replaces a config"),
-    "to-framing": option("name", "framing for --to"),
+    "to-framing": option("name", "framing for --to", { values: framings }),
     "to-connections": option("number", "connection limit for --to (default 32 for stdio:)"),
     ...wireOptions,
     ...playgroundOption,

@@ -11,7 +11,9 @@ export const command = defineCommand({
   usage: "<url | openrpc.json> [options]",
   options: {
     output: option("file", "file to write", { short: "o" }),
-    lang: option("language", "ts or python (default: by the file name, or ts)"),
+    lang: option("language", "ts or python (default: by the file name, or ts)", {
+      values: ["ts", "python"],
+    }),
     ...serverOptions,
   },
   examples: [

@@ -8,7 +8,9 @@ import { checkWritable, fileText, writeOutput } from "../files.ts";
 import { parseJson } from "../json-values.ts";
 
 const options = {
-  type: option("type", "api, or hmac-sha256 or ed25519 to sign (default api)"),
+  type: option("type", "api, or hmac-sha256 or ed25519 to sign (default api)", {
+    values: ["api", "hmac-sha256", "ed25519"],
+  }),
   id: option("id", "id of the key (default: random)"),
   principal: option("id", "id of the caller (default: the key)"),
   roles: option("a,b", "roles of the caller"),

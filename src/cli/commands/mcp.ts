@@ -23,6 +23,7 @@ export const command = defineCommand({
 ${aboutNamedParams}
 A param that a tool declares as a string is never parsed as JSON.
 On a terminal you can answer the questions of a server, and sign in.`,
+  words: { request: Object.keys(requests) },
   options: {
     ...options,
     "sign-in": flag("sign in if required, even without a terminal"),

@@ -28,7 +28,9 @@ export const command = defineCommand({
     path: option("path", "path for HTTP (default /rpc)"),
     ...playgroundOption,
     legacy: flag("also accept JSON-RPC 1.0"),
-    "legacy-errors": option("form", "errors in 1.0: object (default) or string"),
+    "legacy-errors": option("form", "errors in 1.0: object (default) or string", {
+      values: ["object", "string"],
+    }),
     ...metricsOption,
     ...logOption,
     ...workerOptions,
