@@ -105,7 +105,11 @@ export function createBoard({ file = ":memory:", secret, passwords, audit }: Boa
         if (found === undefined) throw errors.NOT_FOUND({ id });
         return new File([found.bytes], found.name, { type: found.type });
       },
-      changes: (_params, call) => changes.subscribe(call),
+      async *changes(_params, call) {
+        const all = changes.subscribe(call);
+        yield { kind: "subscribed" };
+        yield* all;
+      },
     }),
     ...member.implement(
       { report: contract.report },

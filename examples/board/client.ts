@@ -23,11 +23,10 @@ const live = createClient(
 );
 
 const changes = live.api.tasks.changes()[Symbol.asyncIterator]();
-const first = changes.next();
-// The subscription begins before the call that follows it on the same connection.
-await live.api.tasks.list();
+await changes.next(); // The subscription has begun.
 const task = await api.tasks.create({ title: "Water the plants" });
-console.log("changed:", (await first).value?.kind, (await first).value?.task.title);
+const { value: change } = await changes.next();
+if (change?.kind === "created") console.log("changed:", change.kind, change.task.title);
 
 console.log("done:", (await api.tasks.update({ id: task.id, done: true })).done);
 const missing = await safe(api.tasks.update({ id: "none", done: true }));

@@ -52,7 +52,11 @@ export const contract = {
       result: z.file(),
       errors: { NOT_FOUND },
     }),
-    changes: stream({ summary: "Every change from now on", item: change, idempotent: true }),
+    changes: stream({
+      summary: "Every change from the first item on, which says that the subscription has begun",
+      item: z.union([z.object({ kind: z.literal("subscribed") }), change]),
+      idempotent: true,
+    }),
   },
   report: method({
     summary: "Count the tasks of each person, slowly",

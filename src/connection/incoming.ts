@@ -1,13 +1,12 @@
 import type { Clock } from "../protocol/clock.ts";
-import { duplicateMember } from "../protocol/duplicate-members.ts";
-import { type Envelope, isEnvelope } from "../protocol/envelope.ts";
+import { duplicateMember, type Envelope, isEnvelope } from "../protocol/envelope.ts";
 import { ErrorCode, RemoteError, WireError } from "../protocol/errors.ts";
 import { isRefusal } from "../protocol/handle.ts";
 import { keptEntries } from "../protocol/json-scan.ts";
+import { unparsable } from "../protocol/json-text.ts";
 import type { AnswerReceiver } from "../protocol/later-answer.ts";
 import type { ErrorObject, Id, Reply } from "../protocol/message.ts";
 import { replyOf } from "../protocol/pair.ts";
-import { parsePayload, unparsable } from "../protocol/payload.ts";
 import { errorText } from "../protocol/reply-text.ts";
 import { idText } from "../protocol/serialize.ts";
 import { internalError, serverBusy } from "../protocol/standard-errors.ts";
@@ -82,7 +81,7 @@ export class Incoming implements ChannelListener {
       this.fault({ kind: "oversize", message: "the message is too long" });
       return;
     }
-    const payload = parsePayload(text, maxBatch);
+    const payload = this.answerer.parse(text, maxBatch);
     if (payload === unparsable) {
       this.fault({ kind: "unreadable", message: "the message is not JSON" });
       // A web page can make a browser send an HTTP request to this port, with calls in its body.

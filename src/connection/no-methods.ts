@@ -1,4 +1,5 @@
-import type { Answer, Answerer } from "../protocol/answer.ts";
+import type { Answer } from "../protocol/answer.ts";
+import { parseText } from "../protocol/json-text.ts";
 import type { AnswerReceiver } from "../protocol/later-answer.ts";
 import type { Limits } from "../protocol/limits.ts";
 import type { Log } from "../protocol/log.ts";
@@ -7,6 +8,8 @@ import type { ServerRunning } from "../protocol/server-running.ts";
 
 /** What a connection asks for the replies to the peer's messages. */
 export interface CallAnswerer {
+  /** Parses a payload of the peer; `unparsable` if it is not JSON. */
+  parse(text: string, maxBatch: number): unknown;
   /** A promise if the reply goes to the receiver. */
   answerPayload(payload: unknown, text: string, origin: Origin, receiver: AnswerReceiver): Answer;
   tooLarge(origin: Origin): string | undefined;
@@ -27,10 +30,15 @@ export interface NoMethodsSettings {
  */
 export class NoMethods implements CallAnswerer {
   readonly #settings: NoMethodsSettings;
-  #answerer: Promise<Answerer> | undefined;
+  #answerer: Promise<Pick<CallAnswerer, "answerPayload">> | undefined;
 
   constructor(settings: NoMethodsSettings) {
     this.#settings = settings;
+  }
+
+  /** Replies need no check; calls are checked by the code that answers them. */
+  parse(text: string): unknown {
+    return parseText(text);
   }
 
   async answerPayload(

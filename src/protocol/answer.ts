@@ -4,6 +4,7 @@ import { isEnvelope } from "./envelope.ts";
 import type { Disclose, Handle } from "./handle.ts";
 import { caught, LaterReply } from "./handler-reply.ts";
 import { IncomingCall } from "./incoming-call.ts";
+import { unparsable } from "./json-text.ts";
 import { type AnswerReceiver, LaterAnswer, later } from "./later-answer.ts";
 import type { MessageLimits } from "./limits.ts";
 import { holdBytes } from "./memory-bounds.ts";
@@ -26,7 +27,7 @@ import {
   requestFault,
   type Version,
 } from "./parse.ts";
-import { parsePayload, unparsable } from "./payload.ts";
+import { parsePayload } from "./payload.ts";
 import { ReplyWriter } from "./reply-writer.ts";
 import type { RunningCall, Writer } from "./running-call.ts";
 import { idText } from "./serialize.ts";
@@ -95,10 +96,15 @@ export class Answerer implements Writer, EntryAnswerer {
   /** With a receiver, an asynchronous reply goes to it, and the promise that is returned never settles. */
   answer(text: string, origin: Origin, receiver?: AnswerReceiver): Answer {
     if (text.length > this.settings.limits.maxMessageBytes) return this.tooLarge(origin);
-    const payload = parsePayload(text, this.settings.limits.maxBatch);
+    const payload = this.parse(text, this.settings.limits.maxBatch);
     return payload === unparsable
       ? this.unreadable(origin, undefined, text.length)
       : this.answerPayload(payload, text, origin, receiver);
+  }
+
+  /** Parses a payload, and marks calls in which a member occurs twice. */
+  parse(text: string, maxBatch: number): unknown {
+    return parsePayload(text, maxBatch);
   }
 
   /** For wires that already parsed the payload to distinguish calls from replies. */

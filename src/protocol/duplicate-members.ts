@@ -1,7 +1,5 @@
+import { duplicateMember } from "./envelope.ts";
 import { skipSpace, valueEnd } from "./json-scan.ts";
-
-/** Replaces the version of a message in which a member occurs twice. */
-export const duplicateMember: unique symbol = Symbol("duplicateMember");
 
 /** With more members, searching for each takes longer than scanning the JSON. */
 const fewMembers = 12;

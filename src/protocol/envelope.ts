@@ -14,3 +14,6 @@ export function isEnvelope(value: unknown): value is Envelope {
 export function membersOf(value: unknown): Readonly<Record<string, unknown>> {
   return isEnvelope(value) ? (value as Readonly<Record<string, unknown>>) : {};
 }
+
+/** Replaces the version of a message in which a member occurs twice. */
+export const duplicateMember: unique symbol = Symbol("duplicateMember");

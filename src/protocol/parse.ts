@@ -1,5 +1,5 @@
-import { duplicateMember } from "./duplicate-members.ts";
 import type { Envelope } from "./envelope.ts";
+import { duplicateMember } from "./envelope.ts";
 import type { RpcErrorOptions } from "./errors.ts";
 import { skipSpace, valueEnd } from "./json-scan.ts";
 import { exceedsDepth, type Limits } from "./limits.ts";

@@ -194,6 +194,17 @@ describeWith(["playwright", "chromium", "board example"], "the task board", () =
     });
   });
 
+  test("says when a subscription has begun, so that a list read after it misses nothing", async () => {
+    const board = newBoard();
+    const { tasks } = board.server.caller({ principal: { id: "ann" } });
+    const changes = tasks.changes()[Symbol.asyncIterator]();
+    expect((await changes.next()).value).toEqual({ kind: "subscribed" });
+    const task = await tasks.create({ title: "Sweep" });
+    expect((await changes.next()).value).toEqual({ kind: "created", task });
+    await changes.return?.();
+    await board.close();
+  });
+
   test("catches up with what it missed while it was offline", { timeout: 120_000 }, async () => {
     const board = newBoard();
     const first = await mountExpress(board, page, 0);

@@ -2,8 +2,9 @@ import { deepStrictEqual } from "node:assert";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { canonicalBatch, canonicalMessage } from "../../src/protocol/canonical.ts";
-import { duplicateMember } from "../../src/protocol/duplicate-members.ts";
-import { parsePayload, unparsable } from "../../src/protocol/payload.ts";
+import { duplicateMember } from "../../src/protocol/envelope.ts";
+import { unparsable } from "../../src/protocol/json-text.ts";
+import { parsePayload } from "../../src/protocol/payload.ts";
 import { isFull } from "../full.ts";
 import { nearBatch, nearMessage } from "./near-canonical.ts";
 

@@ -10,8 +10,9 @@ export function useChanges(): string {
     const { signal } = leaving;
     const refresh = () => queries.invalidateQueries({ queryKey: rpc.tasks.list.queryKey() });
     const read = async () => {
-      // Subscribes again after a lost connection. Changes may be missing then, so that the list is read again.
-      const options = { signal, idempotent: true, onGap: refresh };
+      // Subscribes again after a lost connection. The first item of each subscription has the list read again, so that no
+      // change between the two is missed.
+      const options = { signal, idempotent: true };
       for await (const _change of live.api.tasks.changes(undefined, options)) await refresh();
     };
     read().catch((error: unknown) => {

@@ -3,8 +3,9 @@
 import { type Clock, systemClock } from "../../protocol/clock.ts";
 import { defaultDrainMs } from "../../protocol/defaults.ts";
 import { isEnvelope } from "../../protocol/envelope.ts";
+import { unparsable } from "../../protocol/json-text.ts";
 import { callsDone } from "../../protocol/origin-calls.ts";
-import { parsePayload, unparsable } from "../../protocol/payload.ts";
+import { parsePayload } from "../../protocol/payload.ts";
 import { errorText } from "../../protocol/reply-text.ts";
 import type { Service } from "../../protocol/service.ts";
 import type { Msg, NatsConnection, Subscription } from "./client-library.ts";

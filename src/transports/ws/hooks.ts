@@ -1,8 +1,9 @@
 import { Connection } from "../../connection/connection.ts";
+import type { Decision } from "../../connection/connection-admission.ts";
 import { defaultWriteTimeoutMs } from "../../protocol/defaults.ts";
 import { HostCheck } from "../../protocol/host-check.ts";
 import { limitOf } from "../../protocol/limits.ts";
-import type { MaybePromise } from "../../protocol/message.ts";
+import type { ErrorObject, MaybePromise } from "../../protocol/message.ts";
 import type { Principal, Transport } from "../../protocol/origin.ts";
 import type { Service } from "../../protocol/service.ts";
 import { OpenConnections } from "./open-connections.ts";
@@ -27,16 +28,23 @@ export interface WsPeer extends TextSocket, Upgraded {
 interface Upgraded {
   readonly request?: { readonly headers: Headers } | undefined;
   /** What the hook `upgrade` returned. */
-  readonly context?: { readonly principal?: unknown } | undefined;
+  readonly context?: { readonly principal?: unknown; readonly refusal?: unknown } | undefined;
 }
 
 /** A received message: a string, or an object of crossws that has it. */
 export type WsMessage = string | { text(): unknown } | ArrayBuffer | Uint8Array;
 
+/** What `open` needs to know of the upgrade. */
+interface UpgradeContext {
+  readonly principal?: Principal;
+  /** The connection is told this error, and closed. */
+  readonly refusal?: ErrorObject;
+}
+
 /** Fits crossws, h3 and Nitro as it is, and `websocket` of `Bun.serve`. */
 export interface WsHooks {
   /** A `Response` refuses the upgrade. */
-  upgrade(request: Request): MaybePromise<Response | { context: { principal?: Principal } }>;
+  upgrade(request: Request): MaybePromise<Response | { context: UpgradeContext }>;
   open(peer: WsPeer): void;
   message(peer: WsPeer, message: WsMessage): void;
   drain(peer: WsPeer): void;
@@ -75,6 +83,7 @@ export function wsHandler(service: Service, options: WsHandlerOptions = {}): WsH
       const transport = transportOf({ request: withHost(request) });
       const decision = await admit(service, access, options, request, transport);
       if (isRefused(decision)) return refusal(decision);
+      if ("error" in decision) return { context: { refusal: decision.error } };
       const { principal } = decision;
       return { context: principal === undefined ? {} : { principal } };
     },
@@ -86,8 +95,8 @@ export function wsHandler(service: Service, options: WsHandlerOptions = {}): WsH
       }
       const channel = new SocketChannel(peer, service.limits, { writeTimeoutMs });
       channels.set(peer, channel);
-      const { principal } = peer.context ?? peer.data?.context ?? {};
-      const decision = { value: principal as Principal | undefined };
+      const { principal, refusal } = peer.context ?? peer.data?.context ?? {};
+      const decision = { value: (refusal ?? principal) as Decision };
       connections.add(new Connection(channel, { service, transport: transportOf(peer), decision }));
     },
     message(peer, message) {

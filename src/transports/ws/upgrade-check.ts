@@ -20,6 +20,11 @@ export interface Refused {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
+/** A browser does not tell its page why an upgrade was refused, so the page is connected, told, and disconnected. */
+export interface RefusedPage {
+  readonly error: ErrorObject;
+}
+
 export interface AdmissionOptions<Request> extends HostCheckOptions {
   /** Most connections at the same time; more are refused with 503. Stops exhaustion of sockets. @default 1000 */
   readonly maxConnections?: number;
@@ -38,7 +43,7 @@ export async function admit<Request>(
   { verify }: AdmissionOptions<Request>,
   request: Request,
   transport: Transport,
-): Promise<Admitted | Refused> {
+): Promise<Admitted | Refused | RefusedPage> {
   const sentence = access.refusal(sourceOf(transport));
   // Any page can open a WebSocket, and the browser adds its visitor's cookies.
   if (sentence !== undefined) return refusedBy(invalidRequest(sentence));
@@ -55,8 +60,9 @@ export async function admit<Request>(
     return decision;
   }
   const judged = await service.admit?.(transport);
-  if (isRefusal(judged)) return refusedBy(judged);
-  return { principal: judged };
+  if (!isRefusal(judged)) return { principal: judged };
+  const { origin } = transport.headers;
+  return origin === undefined ? refusedBy(judged) : { error: judged };
 }
 
 /** A bare boolean is ambiguous, and a refusal needs a message. */
@@ -86,7 +92,7 @@ function refusedBy(error: ErrorObject & RpcErrorOptions): Refused {
   };
 }
 
-export function isRefused(decision: Admitted | Refused): decision is Refused {
+export function isRefused(decision: object): decision is Refused {
   return "status" in decision;
 }
 

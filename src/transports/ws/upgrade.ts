@@ -1,11 +1,12 @@
 import { type IncomingMessage, STATUS_CODES } from "node:http";
 import type { Duplex } from "node:stream";
 import { Connection } from "../../connection/connection.ts";
+import type { Decision } from "../../connection/connection-admission.ts";
 import type { HeartbeatOptions } from "../../connection/heartbeat.ts";
 import { defaultWriteTimeoutMs } from "../../protocol/defaults.ts";
 import { HostCheck } from "../../protocol/host-check.ts";
 import { limitOf } from "../../protocol/limits.ts";
-import type { Principal, Transport } from "../../protocol/origin.ts";
+import type { Transport } from "../../protocol/origin.ts";
 import type { Service } from "../../protocol/service.ts";
 import { ConnectionCounts, type ConnectionLimits } from "../../streams/connection-counts.ts";
 import { peerCertificate } from "../../streams/peer-certificate.ts";
@@ -69,7 +70,7 @@ export function wsUpgrade(service: Service, options: WsUpgradeOptions = {}): Upg
     ws: ClosingSocket,
     socket: Duplex,
     transport: Transport,
-    principal: Principal | undefined,
+    value: Decision,
   ): Connection => {
     const channel = new NodeChannel(ws, socket, {
       side: "server",
@@ -81,7 +82,7 @@ export function wsUpgrade(service: Service, options: WsUpgradeOptions = {}): Upg
     const connection = new Connection(channel, {
       service,
       transport,
-      decision: { value: principal },
+      decision: { value },
     });
     channel.origin = connection.origin;
     return connection;
@@ -109,8 +110,9 @@ export function wsUpgrade(service: Service, options: WsUpgradeOptions = {}): Upg
     // The shutdown may have begun meanwhile.
     else if (connections.closing) refuse(socket, full);
     else {
+      const value = "error" in decision ? decision.error : decision.principal;
       sockets.handleUpgrade(request, socket, head, (ws) => {
-        connections.add(connect(ws, socket, transport, decision.principal));
+        connections.add(connect(ws, socket, transport, value));
       });
     }
   };

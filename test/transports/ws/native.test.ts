@@ -1,5 +1,7 @@
 import { type AddressInfo, createServer as createTcpServer } from "node:net";
-import { createClient, createServer, method, silentLog } from "callwire";
+import { createClient, createServer, ErrorCode, method, silentLog } from "callwire";
+import { serveHttp } from "callwire/http/node";
+import { authenticate, bearer } from "callwire/security";
 import { WebSocket as PlatformWebSocket } from "undici";
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { WebSocketServer } from "ws";
@@ -172,4 +174,37 @@ test("a stream to a server that reads slowly waits until it has read", async () 
   const connection = await connectWebSocket(url, { service: createServer({ items }, { limits }) });
   expect(await seen).toBe(2000);
   await connection.close();
+});
+
+test("a page learns why its connection is refused, and does not try that again", async () => {
+  let accepted = "old";
+  const asked: string[] = [];
+  const verify = (token: string) => {
+    asked.push(token);
+    return token === accepted ? { id: "ann" } : undefined;
+  };
+  const use = [authenticate(bearer(verify))];
+  const serveAgain = (own: number) =>
+    serveHttp(createServer(methods, { use, log: silentLog }), { port: own });
+  const first = await serveAgain(0);
+  const { port } = first;
+  // Browsers name the origin of their page.
+  const headers = { origin: `http://127.0.0.1:${port}`, authorization: "Bearer old" };
+  const reconnect = { attempts: Number.POSITIVE_INFINITY, delayMs: 5, maxDelayMs: 5 };
+  await using client = createClient<typeof methods>(
+    webSocketLink(`ws://127.0.0.1:${port}/rpc/ws`, { headers, reconnect }),
+  );
+  expect(await client.api.echo("hi")).toBe("hi");
+  accepted = "new";
+  const stopped = new Promise<void>((resolve) => {
+    client.onState((state) => void (state === "idle" && resolve()));
+  });
+  await first.close();
+  await using _second = await serveAgain(port);
+  await stopped;
+  expect(asked).toEqual(["old", "old"]);
+  await expect(client.api.echo("hi")).rejects.toMatchObject({
+    code: ErrorCode.Unauthenticated,
+    message: "Unauthenticated",
+  });
 });
