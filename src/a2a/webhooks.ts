@@ -71,7 +71,7 @@ function addressesOf(name: string, signal: AbortSignal | undefined): Promise<rea
   const family = isIP(name);
   if (family !== 0) return Promise.resolve([{ address: name, family }]);
   if (lookups.waiting >= maxWaitingLookups)
-    return Promise.reject(new Error("too many names of webhooks are being looked up"));
+    return Promise.reject(new Error("too many host names of webhooks are being looked up"));
   return new Promise((resolve, reject) => {
     signal?.addEventListener("abort", () => reject(signal.reason), { once: true });
     lookups.run((done) => {

@@ -99,7 +99,7 @@ export class ArrivingParts implements Attachments {
   }
 
   open(part: number): ReadableStream<Uint8Array> {
-    if (this.#opened.has(part)) throw new TypeError(`part ${part} was opened before`);
+    if (this.#opened.has(part)) throw new TypeError(`part ${part} was already opened`);
     this.#opened.add(part);
     const slot = this.#slot(part);
     return new ReadableStream<Uint8Array>(

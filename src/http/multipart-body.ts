@@ -100,7 +100,7 @@ async function* bodyChunks(
       }
       reader = undefined;
       if (size !== undefined && length !== size) {
-        throw new TypeError(`part ${part} has ${length} bytes, and not ${size}`);
+        throw new TypeError(`part ${part} has ${length} bytes, not ${size}`);
       }
     }
     yield tail;

@@ -17,7 +17,7 @@ export class NodeByteSource implements ByteSource {
       const { done, value } = await this.#chunks.next();
       return done ? undefined : value;
     } catch (cause) {
-      throw new Error("the client left while it sent its request", { cause });
+      throw new Error("the client disconnected while it sent its request", { cause });
     }
   }
 

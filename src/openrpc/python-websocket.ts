@@ -189,7 +189,7 @@ class _Socket:
                 if first & 128:
                     return message
             elif kind != 10:
-                raise ValueError(f"a frame of kind {kind} is not expected")
+                raise ValueError(f"unexpected frame of kind {kind}")
 
     def _write(self, kind: int, payload: bytes) -> None:
         size = len(payload)

@@ -261,7 +261,7 @@ export class WorkTable<B, E = never> implements WorkHost<B, E> {
       try {
         await this.#lookForChanges();
       } catch (error) {
-        log.warn({ err: error }, "could not look for changes of work");
+        log.warn({ err: error }, "could not read changes of work from its store");
       }
       this.#poll = undefined;
       if (this.#live.size > 0 || this.#followed.size > 0) this.#pollLater();

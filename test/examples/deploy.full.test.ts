@@ -19,7 +19,7 @@ describeWith(["bash", "curl", "openssl"], "docs/deploy.md", () => {
     const folder = await mkdtemp(join(tmpdir(), "callwire-deploy-"));
     onTestFinished(() => rm(folder, { recursive: true, force: true }));
     const page = await readFile(`${root}docs/deploy.md`, "utf8");
-    const [, section = ""] = /## Everything at once\n(.*?)\n## /s.exec(page) ?? [];
+    const [, section = ""] = /## A complete example\n(.*?)\n## /s.exec(page) ?? [];
     const ports = [await ownPort(), await ownPort()];
     const blocks = Array.from(section.matchAll(/```\w+\n(.*?)```/gs), ([, text = ""]) =>
       text.replaceAll("8443", `${ports[0]}`).replaceAll("9443", `${ports[1]}`),

@@ -1,4 +1,4 @@
-import { HeadTemplate, isPlainLength } from "./head-template.ts";
+import { HeadTemplate, isPlainLength } from "./head.ts";
 
 /** Longer heads are left to undici. */
 const longestHead = 8 * 1024;

@@ -1,3 +1,4 @@
+import { countedFromBytes } from "../../http/body-bytes.ts";
 import type { HeaderRecord } from "../../http/client-exchange.ts";
 import type { SentBody } from "../../http/content-coding.ts";
 import { Exchange, type ExchangeHost } from "../../http/exchange.ts";
@@ -17,13 +18,13 @@ import {
 import type { Recording } from "../../http/replay.ts";
 import { grantsOf, UploadBody } from "../../http/upload-body.ts";
 import { LinkedList } from "../../protocol/linked-list.ts";
+import type { Buffering, WireBuffers } from "../../protocol/memory-bounds.ts";
 import { isThenable } from "../../protocol/message.ts";
 import { type Origin, unreachablePeer } from "../../protocol/origin.ts";
 import { errorText } from "../../protocol/reply-text.ts";
 import type { Service } from "../../protocol/service.ts";
 import { internalError } from "../../protocol/standard-errors.ts";
 import type { EndpointRules, Route } from "./endpoint-rules.ts";
-import { WaitingCall } from "./waiting-call.ts";
 
 /** Decides when a call runs; Node has one, so that a busy server continues to read. */
 export interface CallPace {
@@ -228,5 +229,61 @@ export class Endpoint implements ExchangeHost {
     };
     if (isThenable(refusal)) void refusal.then(proceed);
     else proceed(refusal);
+  }
+}
+
+/** A call whose body has arrived and that may have to wait. A long body counts as memory until the call runs. */
+export class WaitingCall implements Buffering {
+  readonly exchange: Exchange;
+  readonly bufferedBytes: number;
+  /** Undefined if it is not UTF-8. */
+  text: string | undefined;
+  /** The body exactly as it was sent, if that is known. */
+  sent: SentBody | undefined;
+  readonly #buffers: WireBuffers;
+  readonly #answer: (call: WaitingCall) => void;
+  /** Whether it was refused because all connections buffer too much. */
+  isRefused = false;
+
+  constructor(
+    exchange: Exchange,
+    text: string | undefined,
+    sent: SentBody | undefined,
+    buffers: WireBuffers,
+    answer: (call: WaitingCall) => void,
+  ) {
+    this.exchange = exchange;
+    this.text = text;
+    this.sent = sent;
+    this.#buffers = buffers;
+    this.#answer = answer;
+    this.bufferedBytes = text?.length ?? 0;
+    if (this.bufferedBytes < countedFromBytes) return;
+    buffers.opened(this);
+    buffers.moved(this.bufferedBytes);
+  }
+
+  /** Whether its caller no longer waits for it. */
+  get isGone(): boolean {
+    return this.isRefused || this.exchange.isGone;
+  }
+
+  run(): void {
+    this.ended();
+    if (!this.isRefused) this.#answer(this);
+  }
+
+  /** It no longer waits: it is about to run, or never will. */
+  ended(): void {
+    if (this.bufferedBytes >= countedFromBytes) this.#buffers.closed(this);
+  }
+
+  shed(): void {
+    this.isRefused = true;
+    // It stays in its queue, but its body does not.
+    this.text = undefined;
+    this.sent = undefined;
+    this.ended();
+    this.exchange.failed("overload");
   }
 }

@@ -26,7 +26,7 @@ export class HandedSocket extends Duplex {
     });
     socket.on("error", (error) => this.destroy(error));
     socket.on("close", () => {
-      if (!this.#isEnded) this.destroy(new Error("other side closed"));
+      if (!this.#isEnded) this.destroy(new Error("the server closed the connection"));
     });
   }
 

@@ -92,7 +92,7 @@ export class PlainPool implements ConnectionOwner {
     // undici reports it too, once it is loaded.
     handed.on("error", () => {});
     if (isUnusualResult(bytes.toString("latin1", 0, longestHint))) this.#isUnusual = true;
-    const lost = new Error("other side closed");
+    const lost = new Error("the server closed the connection");
     void import("undici").then(({ Client }) => {
       const client = new Client(this.#place.origin, {
         // undici ignores a connection that is opened at once, and would try forever to open a closed one.

@@ -50,9 +50,7 @@ export function natsLimits(store: KV, options: { readonly clock?: Clock } = {}):
         if (held < cost) return { allowed: false, remaining: held };
         // Never backwards: between two workers whose clocks differ, the same time would count repeatedly.
         const level = { tokens: held - cost, at: Math.max(at, now) } satisfies Level;
-        const text = JSON.stringify(level);
-        const write =
-          known === undefined ? store.create(name, text) : store.update(name, text, known.revision);
+        const write = store.put(name, JSON.stringify(level), { previousSeq: entry?.revision ?? 0 });
         if ((await revisionOf(write)) !== undefined)
           return { allowed: true, remaining: held - cost };
       }
