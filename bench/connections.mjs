@@ -1,7 +1,7 @@
 /**
  * What many open connections cost: `npm run scale`, which writes the figures to docs/reliability.md, or
  * `node bench/connections.mjs`, which does so with --save. WebSockets and idle HTTP connections on one process, next to
- * servers without callwire. It needs the packages of bench.
+ * servers without callwire.
  *
  *   npm run scale -- [--count 10000] [--calls 5000]
  */

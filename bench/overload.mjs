@@ -1,6 +1,6 @@
 /**
  * What an overloaded server still gets done: `npm run overload`, which writes the figures to docs/reliability.md, or
- * `node bench/overload.mjs`, which does so with --save. It needs the packages of bench.
+ * `node bench/overload.mjs`, which does so with --save.
  *
  *   npm run overload -- [--seconds 6] [--times 5] [--only tcp,unix,ws,http,sse,stdio,nats,bare]
  *

@@ -1,4 +1,5 @@
-// Measures speed against the peers: `npm run bench [-- options of bench/run.mjs]`.
+// Measures speed against the peers: `npm run bench [-- options of bench/run.mjs]`. With the name of another script of
+// bench first, it runs that one, also with the packages that bench needs.
 import { spawnSync } from "node:child_process";
 import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
@@ -7,9 +8,10 @@ import { fileURLToPath } from "node:url";
 const root = fileURLToPath(new URL("..", import.meta.url));
 
 const args = process.argv.slice(2);
+const script = `bench/${args[0]?.endsWith(".mjs") ? args.shift() : "run.mjs"}`;
 // The help needs neither a build nor packages.
 if (args.includes("--help")) {
-  run(process.execPath, ["bench/run.mjs", "--help"]);
+  run(process.execPath, [script, "--help"]);
   process.exit();
 }
 run(process.execPath, ["scripts/build.mjs", "--if-stale"]);
@@ -18,12 +20,12 @@ if (changed("bench/package-lock.json") > changed("bench/node_modules/.package-lo
   run("npm", ["ci", "--prefix", "bench", "--no-audit", "--no-fund"]);
 }
 const at = args.indexOf("--node");
-if (at === -1) run(process.execPath, ["bench/run.mjs", ...args]);
+if (at === -1) run(process.execPath, [script, ...args]);
 else {
   const [, version = ""] = args.splice(at, 2);
   // The results of this repository are those of one version.
   const out = args.includes("--out") ? [] : ["--out", `.cache/bench-node-${version}`];
-  run(fetchedNode(version), ["bench/run.mjs", ...args, ...out]);
+  run(fetchedNode(version), [script, ...args, ...out]);
 }
 
 /** @param {string} version */

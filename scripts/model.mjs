@@ -1,5 +1,5 @@
 // Explores what can happen between a client and a server, against the real code: `npm run model`. A scenario is an entry
-// of test/model/scenario.ts; `npm test` explores few actions of each.
+// of test/model/scenario.ts; `npm test` explores few actions of each. Those that are not named keep their figures.
 //
 //   npm run model -- [--depth 12] [--seconds 600] [scenarios …]
 import { loadTypeScript } from "./load-typescript.mjs";
@@ -52,7 +52,7 @@ for (const scenario of scenarios) {
     if (seconds() + 2 * took > mostSeconds / scenarios.length) break;
   }
 }
-if (flags.save && positionals.length === 0) record("model", { scenarios: explored });
+if (flags.save) record("model", { scenarios: explored });
 
 /** @param {string} message @returns {never} */
 function fail(message) {

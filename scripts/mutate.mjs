@@ -4,7 +4,7 @@
 //
 // It tries one mutant after the other, with the tests that reach it, in one process (scripts/mutation-runner.mjs).
 // Mutants that change nothing a caller could notice are listed with the reason in docs/reliability/mutants.json;
-// `--write` writes the figures there.
+// `--write` writes the figures there, with the mutants that were not caught.
 import { spawn, spawnSync } from "node:child_process";
 import {
   appendFileSync,
@@ -32,14 +32,15 @@ import { scriptOptions } from "./script-options.mjs";
  * @property {number} mutants how many were tried
  * @property {number} caught
  * @property {number} excused of those that were not caught
+ * @property {Mutant[]} missed the others, which is where tests may be missing
  * @property {number} [of] how many there are, if they are a sample
  * @property {number} [seed] of the sample
  */
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const figuresPath = join(root, "docs/reliability/mutants.json");
-/** Longer than any trial: the process itself hangs. */
-const silenceMs = 30_000;
+/** Longer than any trial, also on a busy machine: the process itself hangs. */
+const silenceMs = 120_000;
 /** Nine of ten have to be caught. */
 const wantedShare = 0.9;
 
@@ -188,17 +189,22 @@ function report(caught) {
   const rows = folders.map((name) => {
     const here = chosen.filter((id) => mutants[id]?.folder === name);
     const alive = here.filter((id) => !caught.has(id));
+    const missed = alive.filter((id) => excuseFor(id) === undefined);
     const row = {
       name,
       mutants: here.length,
       caught: here.length - alive.length,
-      excused: alive.filter((id) => excuseFor(id) !== undefined).length,
+      excused: alive.length - missed.length,
+      missed: missed.map((id) => {
+        const { file, line, change } = /** @type {Mutant} */ (mutants[id]);
+        return { file, line, change };
+      }),
     };
     if (flags.sample === undefined) return row;
     const of = mutants.filter(({ folder }) => folder === name).length;
     return { ...row, of, seed: Number(flags.seed) };
   });
-  console.table(rows);
+  console.table(rows.map(({ missed, ...row }) => ({ ...row, missed: missed.length })));
   // The reasons are read again, because they may have been edited meanwhile.
   if (flags.write) record("mutants", { folders: rows, excused: readFigures().excused });
   return rows.every((row) => row.caught >= wantedShare * row.mutants) ? 0 : 1;

@@ -1,6 +1,7 @@
 // The runner of vitest under `npm run mutate`. It runs each test file as usual, and sees which tests reach which
 // mutants. Then it tries each mutant that no test has caught yet with the tests that reach it.
 import { appendFileSync } from "node:fs";
+import { performance } from "node:perf_hooks";
 import { startTests } from "@vitest/runner";
 import { TestRunner, vi } from "vitest";
 import { readJournal, readPlan } from "./mutation-plan.mjs";
@@ -10,7 +11,7 @@ import { readJournal, readPlan } from "./mutation-plan.mjs";
 /** After this a test with a mutant hangs, and has caught it. Tests are used that take a quarter of it at most. */
 const hangMs = 4_000;
 /** How long the tests of a file take, without the mutant, that try it first, and those that try it then. */
-const trialMs = [60, 1_500];
+const trialMs = [60, 2_500];
 
 const plan = readPlan();
 const root = process.cwd();
@@ -25,6 +26,11 @@ const seenIn = new Int32Array(plan.mutants);
 let reached = [];
 /** Mutants in code that runs when its module is loaded. @type {Set<number>} */
 const atLoad = new Set();
+
+/** How long each test took without a mutant, if nothing else had kept the processor busy. @type {Map<string, number>} */
+const durations = new Map();
+/** How many times as long the tests really took, because of what else runs on this machine. */
+let slowness = 1;
 
 /** When the test began that runs, and how often loops went round. */
 let beganAt = 0;
@@ -43,7 +49,7 @@ const now = performance.now.bind(performance);
   },
   looped$() {
     if (++turns % 1_000 !== 0 || active === -1) return;
-    if (now() - beganAt > hangMs / 2) throw new Error("a loop does not end");
+    if (now() - beganAt > (hangMs / 2) * slowness) throw new Error("a loop does not end");
   },
 };
 
@@ -82,7 +88,8 @@ class Trial extends TestRunner {
 
   /** @param {any} outer @param {ReadonlySet<string>} wanted */
   constructor(outer, wanted) {
-    super({ ...outer.config, testTimeout: hangMs, hookTimeout: hangMs });
+    const timeout = Math.ceil(hangMs * slowness);
+    super({ ...outer.config, testTimeout: timeout, hookTimeout: timeout });
     this.wanted = wanted;
     Object.defineProperty(this, "moduleRunner", { value: outer.moduleRunner });
     this.__setTraces(outer._otel);
@@ -132,9 +139,11 @@ export default class MutationRunner extends TestRunner {
   #reachedByAll = new Set();
   /** Reached while the file was loaded, as by suites that make what their tests use. @type {Set<number>} */
   #reachedAtStart = new Set();
+  #before = usage();
 
   /** @param {File[]} _files */
   onCollected(_files) {
+    durations.clear();
     this.#reachedBy.clear();
     this.#reachedByAll.clear();
     this.#reachedAtStart = new Set(takeReached());
@@ -144,12 +153,15 @@ export default class MutationRunner extends TestRunner {
   /** @override @param {Task} task */
   async onBeforeRunTask(task) {
     for (const id of takeReached()) this.#reachedByAll.add(id);
+    this.#before = usage();
     await super.onBeforeRunTask(task);
   }
 
   /** @override @param {Task} task */
   onAfterRunTask(task) {
     super.onAfterRunTask(task);
+    const after = usage();
+    durations.set(nameOf(task), after.needed - this.#before.needed);
     for (const id of takeReached()) {
       const names = this.#reachedBy.get(id) ?? new Set();
       this.#reachedBy.set(id, names.add(nameOf(task)));
@@ -160,6 +172,8 @@ export default class MutationRunner extends TestRunner {
   async onAfterRunFiles(files = []) {
     for (const id of takeReached()) this.#reachedByAll.add(id);
     super.onAfterRunFiles();
+    const { passed, needed } = usage();
+    slowness = Math.max(slowness, passed / needed);
     for (const file of files) await this.#tryMutants(file);
   }
 
@@ -167,8 +181,8 @@ export default class MutationRunner extends TestRunner {
   async #tryMutants(file) {
     const test = file.filepath.slice(root.length + 1);
     const usable = testsIn(file)
-      .filter(({ result }) => result?.state === "pass" && durationOf(result) < hangMs / 4)
-      .sort((a, b) => durationOf(a.result) - durationOf(b.result));
+      .filter((task) => task.result?.state === "pass" && durationOf(task) < hangMs / 4)
+      .sort((a, b) => durationOf(a) - durationOf(b));
     const unusable = testsIn(file).filter(hasFailed).map(nameOf);
     const survived = journal.flatMap((entry) =>
       "survived" in entry && entry.test === test ? [entry.survived] : [],
@@ -247,9 +261,16 @@ export default class MutationRunner extends TestRunner {
   }
 }
 
-/** @param {Task["result"]} result */
-function durationOf(result) {
-  return result?.duration ?? 0;
+/** @param {Task} task */
+function durationOf(task) {
+  return durations.get(nameOf(task)) ?? 0;
+}
+
+/** The time that has passed, and how much of it this process worked or waited for an event; other processes had the rest. */
+function usage() {
+  const { user, system } = process.cpuUsage();
+  const { idle } = performance.eventLoopUtilization();
+  return { passed: now(), needed: idle + (user + system) / 1_000 };
 }
 
 /** @param {number} id */
@@ -267,7 +288,7 @@ function selections(usable, names) {
     /** @type {Set<string>} */
     const selection = new Set();
     for (let left = limit; wanted[0] !== undefined; ) {
-      left -= durationOf(wanted[0].result);
+      left -= durationOf(wanted[0]);
       if (left < 0 && selection.size > 0) break;
       selection.add(nameOf(wanted[0]));
       wanted.shift();

@@ -206,13 +206,12 @@ export class Answerer implements Writer, EntryAnswerer {
     } else if (!silent) id = idText(request.id);
     const refusal = this.draining
       ? shuttingDown
-      : text.length > this.#checkedFrom && this.#isTooLong(request, text, batch)
-        ? callTooLarge("maxMessageBytes", this.settings.messageLimits?.of(request.method) ?? 0)
-        : !running.hasRoomFor(origin, batch?.isHeld === true)
+      : ((text.length > this.#checkedFrom ? this.#excess(request, text, batch) : undefined) ??
+        (!running.hasRoomFor(origin, batch?.isHeld === true)
           ? serverBusy
           : batch?.isGivenUp(request.id)
             ? requestCancelled
-            : this.#overload?.refusal(request, silent, origin);
+            : this.#overload?.refusal(request, silent, origin)));
     if (refusal !== undefined) {
       if (id !== undefined) return this.writer.error(refusal, version, id, batch, origin, watched);
       batch?.refusal.add(refusal);
@@ -234,10 +233,16 @@ export class Answerer implements Writer, EntryAnswerer {
       : written;
   }
 
-  /** Whether a message is longer than its method accepts; a batch has been checked as a whole. */
-  #isTooLong({ method }: Request, { length }: string, batch: BatchAnswer | undefined): boolean {
+  /** The error of a message that is longer than its method accepts; a batch has been checked as a whole. */
+  #excess(
+    { method }: Request,
+    { length }: string,
+    batch: BatchAnswer | undefined,
+  ): ErrorObject | undefined {
     const own = this.settings.messageLimits?.of(method);
-    return own !== undefined && (batch === undefined ? length : batch.length()) > own;
+    if (own === undefined || (batch === undefined ? length : batch.length()) <= own)
+      return undefined;
+    return callTooLarge("maxMessageBytes", own);
   }
 
   #later(

@@ -183,10 +183,10 @@ function readResult(text: string, start: number, form: Form): ResultMessage | un
   return { jsonrpc: "2.0", result, id };
 }
 
+/** JSON that ends with a closing bracket is an object or an array. */
 function parsedBetween(text: string, from: number, to: number): Params | undefined {
   try {
-    const value: unknown = JSON.parse(text.slice(from, to));
-    return typeof value === "object" && value !== null ? (value as Params) : undefined;
+    return JSON.parse(text.slice(from, to));
   } catch {
     return undefined;
   }

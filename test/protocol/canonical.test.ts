@@ -1,6 +1,6 @@
 import { deepStrictEqual } from "node:assert";
 import fc from "fast-check";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { canonicalBatch, canonicalMessage } from "../../src/protocol/canonical.ts";
 import { duplicateMember } from "../../src/protocol/envelope.ts";
 import { unparsable } from "../../src/protocol/json-text.ts";
@@ -252,10 +252,57 @@ test("an empty batch is left to JSON.parse", () => {
   expect(canonicalBatch("[]", 100)).toBeUndefined();
 });
 
+test.each([
+  ['"method":"abcdefgh"', '"method":"a\\u0062gh"', ',"params":[1],"id":1}'],
+  ['"method":"m","id":"ab"', '"method":"m","id":"\\n"', "}"],
+  ['"id":"ab"', '"id":"\\n"', ',"method":"m"}'],
+  ['"id":1,"method":"ab"', '"id":1,"method":"\\n"', ',"params":[1]}'],
+])("nothing remains of a message with %s that was not read to its end", (read, unusual, rest) => {
+  const text = `{"jsonrpc":"2.0",${unusual}${rest}`;
+  expect(() => JSON.parse(text)).not.toThrow();
+  expect(canonicalMessage(`{"jsonrpc":"2.0",${read}!`)).toBeUndefined();
+  expect(canonicalMessage(text)).toBeUndefined();
+});
+
+/** How often JSON.parse is called to read a text. */
+function parses(read: () => unknown): number {
+  const parse = vi.spyOn(JSON, "parse");
+  onTestFinished(() => parse.mockRestore());
+  parse.mockClear();
+  expect(read()).not.toBeUndefined();
+  return parse.mock.calls.length;
+}
+
+test.each([
+  [0, "[0]"],
+  [0, "[10,999999999999999]"],
+  [0, '{"a":1}'],
+  [0, '{"a":"b","c":10,"d":"twelve chars"}'],
+  [0, `{"${"k".repeat(64)}":1}`],
+  [1, `{"${"k".repeat(65)}":1}`],
+  [1, '{"a":"thirteen more"}'],
+  [1, '{"a":1,"b":"thirteen more"}'],
+  [1, "[1,2,3]"],
+  [1, '["a"]'],
+  [1, "{}"],
+])("JSON.parse is called %i times for the params %s", (times, params) => {
+  for (const form of [(text: string) => text, gapped]) {
+    const compact = [
+      `{"jsonrpc":"2.0","method":"m","params":${params},"id":1}`,
+      `{"jsonrpc":"2.0","id":1,"method":"m","params":${params}}`,
+    ];
+    for (const text of compact.map(form)) {
+      expect(parses(() => canonicalMessage(text))).toBe(times);
+      expect(parses(() => canonicalBatch(`[${text}]`, 1))).toBe(times);
+    }
+  }
+});
+
 test("a batch beyond the limit is not read to its end", () => {
   const entry = '{"jsonrpc":"2.0","method":"a","id":1}';
   const batchOf = (length: number) => `[${Array(length).fill(entry).join(",")}]`;
   expect(canonicalBatch(batchOf(3), 3)).toHaveLength(3);
+  expect(canonicalBatch(batchOf(4), 3)).toHaveLength(4);
   expect(canonicalBatch(batchOf(5), 3)).toBeUndefined();
 });
 
@@ -281,7 +328,8 @@ test.each([
   "{}",
 ])("params %s are what JSON.parse makes of them", (params) => {
   const compact = `{"jsonrpc":"2.0","method":"m","params":${params},"id":1}`;
-  for (const text of [compact, compact.replaceAll(/[:,]/g, "$& ")]) {
+  const partly = `{"jsonrpc": "2.0", "method": "m", "params": ${params}, "id": 1}`;
+  for (const text of [compact, compact.replaceAll(/[:,]/g, "$& "), partly]) {
     const read = canonicalMessage(text);
     if (read !== undefined) expectSame(read, text);
     expect(canonicalBatch(`[${text}]`, 1)).toEqual(read === undefined ? undefined : [read]);

@@ -1,5 +1,7 @@
 import { spawnSync } from "node:child_process";
-import { expect, test } from "vitest";
+import { EventEmitter } from "node:events";
+import { consoleLog } from "callwire";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { bundle } from "../transports/bundle.ts";
 
 const program = bundle(new URL("./fixtures/failing.ts", import.meta.url));
@@ -125,4 +127,24 @@ test("a result that is not what its method declares says which member, and no mo
     stack,
     cause: [{ path: ["user", "age"], message: expect.stringContaining("number") }],
   });
+});
+
+test("lines have their level, and a stream that cannot be written is no failure", () => {
+  const lines: string[] = [];
+  for (const level of ["warn", "error"] as const)
+    vi.spyOn(console, level).mockImplementation((line) => void lines.push(line));
+  const stderr = Object.assign(new EventEmitter(), { isTTY: false });
+  vi.stubGlobal("process", Object.create(process, { stderr: { value: stderr } }));
+  onTestFinished(() => {
+    vi.unstubAllGlobals();
+    vi.restoreAllMocks();
+  });
+  consoleLog.warn({ at: 1 }, "first");
+  consoleLog.error({ at: 2 }, "second");
+  expect(lines.map((line) => JSON.parse(line))).toMatchObject([
+    { level: "warn", msg: "first", at: 1 },
+    { level: "error", msg: "second", at: 2 },
+  ]);
+  expect(stderr.listenerCount("error")).toBe(1);
+  expect(stderr.emit("error", new Error("the disk is full"))).toBe(true);
 });

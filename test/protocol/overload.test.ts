@@ -379,6 +379,30 @@ describe("with delays of at most 100 ms", () => {
       for (let i = 0; i < 40; i++) made.run({ calls: 1, heldMs: 30 });
     }
     expect(made.room()).toBe(1_000);
+    made.run({ calls: 1, heldMs: 40 });
+    // More leave than run, but never a crowd in one slice.
+    for (let i = 0; i < 26; i++) {
+      made.overload.callerLeft();
+      made.overload.callerLeft();
+      made.run({ calls: 1, heldMs: 40 });
+    }
+    expect(made.room()).toBe(4);
+  });
+
+  test("messages have waited for as long as the slice is late", () => {
+    const { loop, overload } = watching();
+    loop.hold(130);
+    for (let call = 0; call < 8; call++) overload.take();
+    expect(overload.waitedMs).toBe(110);
+    loop.turn();
+    expect(overload.waitedMs).toBe(0);
+  });
+
+  test("CPU time that was used before slices were late does not count", () => {
+    const { run, room } = watching();
+    run({ calls: 8, heldMs: 60_000 });
+    for (let i = 0; i < 4; i++) run({ calls: 32, heldMs: 124, waitMs: 126 });
+    expect(room()).toBe(1_000);
   });
 });
 

@@ -476,7 +476,25 @@ test("what counts for a part of a peer counts for the whole", () => {
 });
 
 test("files and blobs in a message have a size, streams need none", () => {
-  expect(descriptorSchema("file")).toMatchObject({ required: ["size"] });
-  expect(descriptorSchema("blob")).toMatchObject({ required: ["size"] });
-  expect(descriptorSchema("stream")).not.toHaveProperty("required");
+  const data = { type: "string", contentEncoding: "base64" };
+  const properties = { data, part: { type: "integer", minimum: 1 } };
+  const about = { size: { type: "integer", minimum: 0 }, type: { type: "string" } };
+  const file = { name: { type: "string" }, lastModified: { type: "number" } };
+  expect(descriptorSchema("file")).toEqual({
+    type: "object",
+    properties: { ...properties, ...about, ...file },
+    required: ["size"],
+    "x-callwire-type": "file",
+  });
+  expect(descriptorSchema("blob")).toEqual({
+    type: "object",
+    properties: { ...properties, ...about },
+    required: ["size"],
+    "x-callwire-type": "blob",
+  });
+  expect(descriptorSchema("stream")).toEqual({
+    type: "object",
+    properties,
+    "x-callwire-type": "stream",
+  });
 });

@@ -90,6 +90,18 @@ describe("a caller without a wire", () => {
     expect(await client.call("header", undefined, { headers: { "x-team": "red" } })).toBe("red");
   });
 
+  test("stops the producer of a stream while its reader takes nothing", async () => {
+    let produced = 0;
+    const endless = stream({}, async function* () {
+      for (;;) yield ++produced;
+    });
+    const reading = createServer({ endless }).caller().endless()[Symbol.asyncIterator]();
+    await reading.next();
+    for (let i = 0; i < 10; i++) await new Promise(setImmediate);
+    expect(produced).toBeLessThan(200);
+    await reading.return?.();
+  });
+
   test("leaves a stream, and the handler is aborted", async () => {
     const reading = server.caller().news()[Symbol.asyncIterator]();
     const first = reading.next();
