@@ -123,11 +123,12 @@ function linkOf(
           attempts: Number.POSITIVE_INFINITY,
           maxDelayMs: longestPauseMs,
           onLost: (error) => {
-            const message = error.message;
-            if (session.value?.transport === name) {
-              status.value = { state: "lost", message };
-              reconnect();
-            }
+            const { state } = status.value;
+            // A server that refuses the page says why, and then closes the connection.
+            const isRefused = state === "locked" || state === "refused";
+            if (session.value?.transport !== name || isRefused) return;
+            status.value = { state: "lost", message: error.message };
+            reconnect();
           },
         },
       });
