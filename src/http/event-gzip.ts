@@ -25,7 +25,7 @@ const lastBlock = [3, 0];
  */
 class GzipBody {
   #start: Buffer = head;
-  #dictionary: Buffer = Buffer.alloc(0);
+  #dictionary = new Uint8Array(0);
   #crc = 0;
   #length = 0;
 
@@ -34,9 +34,9 @@ class GzipBody {
     const dictionary = this.#dictionary;
     this.#crc = zlib.crc32(bytes, this.#crc);
     this.#length += bytes.length;
-    this.#dictionary = Buffer.concat([dictionary, bytes.subarray(-dictionaryBytes)]).subarray(
-      -dictionaryBytes,
-    );
+    const recent = bytes.length < dictionaryBytes ? Buffer.concat([dictionary, bytes]) : bytes;
+    // A copy, because a part of a Buffer would keep all of it.
+    this.#dictionary = new Uint8Array(recent.subarray(-dictionaryBytes));
     return dictionary.length === 0 ? options : { ...options, dictionary };
   }
 
@@ -77,6 +77,7 @@ export class GzipEventSink implements EventSink {
   #text = "";
   /** Set while another thread compresses a long text; what follows waits for it. */
   #compressing: Promise<void> | undefined = undefined;
+  #bytesInWork = 0;
   #isScheduled = false;
   #hasEnded = false;
 
@@ -90,7 +91,7 @@ export class GzipEventSink implements EventSink {
   }
 
   get bufferedBytes(): number {
-    return this.#text.length + this.#sink.bufferedBytes;
+    return this.#text.length + this.#bytesInWork + this.#sink.bufferedBytes;
   }
 
   write(text: string): void {
@@ -149,14 +150,17 @@ export class GzipEventSink implements EventSink {
   }
 
   #later(bytes: Buffer, how: ZlibOptions): Promise<void> {
+    this.#bytesInWork = bytes.length;
     return new Promise((resolve) => {
       compressionJobs.run((ended) => {
         zlib.deflateRaw(bytes, how, (error, piece) => {
           ended();
           this.#compressing = undefined;
-          if (error === null) this.#write(piece);
-          else this.cut();
-          this.#send();
+          this.#bytesInWork = 0;
+          if (error === null) {
+            this.#write(piece);
+            this.#send();
+          } else this.cut();
           resolve();
         });
       });
