@@ -49,9 +49,8 @@ class PipelineQueue implements Buffering {
 
   shed(): void {
     this.#isShed = true;
-    // The socket keeps its requests until it has closed, which may be long after this turn has read many others.
+    // Their bodies are released now, but Node keeps the requests until the end of the turn, which may read many others.
     for (const waiting of this.#waiting) waiting.run = undefined;
-    this.#waiting.clear();
     this.#length = 0;
     this.#socket.destroy();
   }
@@ -78,7 +77,7 @@ export function inTurn(
   const queue = queues.get(socket) ?? new PipelineQueue(socket, buffers);
   queues.set(socket, queue);
   const waiting: Waiting = { length, run };
-  if (!queue.add(waiting)) {
+  if (!buffers.hasRoom || !queue.add(waiting)) {
     socket.destroy();
     return;
   }

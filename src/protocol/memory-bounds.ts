@@ -103,11 +103,15 @@ export class WireBuffers {
     this.#checkAfter = most / 8;
   }
 
-  /** Whether a message may be buffered. If not, its connection must be closed, since shedding others frees nothing now. */
-  hasRoomFor(length: number): boolean {
-    if (length <= longLength) return true;
+  /** Whether more may be buffered. If not, its connection must be closed, since shedding others frees nothing now. */
+  get hasRoom(): boolean {
     if (this.#isFull) this.#check();
     return !this.#isFull;
+  }
+
+  /** The same for a message of this length. */
+  hasRoomFor(length: number): boolean {
+    return length <= longLength || this.hasRoom;
   }
 
   opened(connection: Buffering): void {
