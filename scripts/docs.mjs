@@ -23,11 +23,13 @@ run(process.execPath, ["node_modules/vitepress/bin/vitepress.js", task]);
 /** The sources of the public entries; of two forms, the one that Node gets, which has all names. */
 function entryPoints() {
   const { exports } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
-  return Object.entries(exports).flatMap(([name, target]) => {
+  const files = Object.entries(exports).flatMap(([name, target]) => {
     if (name === "./package.json") return [];
     const { types } = target.node ?? target;
-    return ["--entryPoints", join("..", types.replace("./dist", "src").replace(".d.ts", ".ts"))];
+    return [join("..", types.replace("./dist", "src").replace(".d.ts", ".ts"))];
   });
+  // Two names may lead to one file.
+  return [...new Set(files)].flatMap((file) => ["--entryPoints", file]);
 }
 
 /** @param {string} file */

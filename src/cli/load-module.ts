@@ -186,7 +186,7 @@ function textOf(file: string): string | undefined {
 const own = resolve(import.meta.dirname, "..") + sep;
 
 /** The first stack frame in a file of the user; undefined if there is none. */
-export function placeOf(thrown: unknown): string | undefined {
+function placeOf(thrown: unknown): string | undefined {
   const stack = thrown instanceof Error ? (thrown.stack ?? "") : "";
   for (const [, at = "", line] of stack.matchAll(/^ +at (?:.*\()?(.+?):(\d+):\d+\)?$/gm)) {
     const file = pathOf(at.replace(/^async /, ""));

@@ -14,7 +14,7 @@ interface NamedServer {
 }
 
 /** Only a file of the user is read: one in the working directory could send tokens anywhere. */
-export function configPath(): string {
+function configPath(): string {
   const { CALLWIRE_CONFIG, XDG_CONFIG_HOME } = process.env;
   if (CALLWIRE_CONFIG) return CALLWIRE_CONFIG;
   return join(XDG_CONFIG_HOME || join(homedir(), ".config"), "callwire", "config.json");

@@ -30,10 +30,7 @@ export async function paramsFrom(
 }
 
 /** Params from the words themselves, without files and stdin. */
-export function paramsOfWords(
-  words: readonly string[],
-  read: ReadWord = asItLooks,
-): Params | undefined {
+function paramsOfWords(words: readonly string[], read: ReadWord = asItLooks): Params | undefined {
   const [first, second] = words;
   if (first === undefined) return undefined;
   if (second === undefined && /^\s*[[{]/.test(first)) return paramsOf(first, "params");

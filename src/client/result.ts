@@ -3,7 +3,7 @@ import type { Reply } from "../protocol/message.ts";
 import type { OutgoingCall } from "./outgoing-call.ts";
 
 /** The result of a reply; throws its error. */
-export function resultOf(reply: Reply | undefined, call: OutgoingCall): unknown {
+function resultOf(reply: Reply | undefined, call: OutgoingCall): unknown {
   if (!reply) return undefined;
   const { result, error, types } = reply;
   if (!error) return types ? call.decoded(result, types) : result;

@@ -181,7 +181,7 @@ export type Trouble = "none" | "away" | "stopping";
 const headerName = /^[\w!#$%&'*+.^`|~-]+$/;
 
 /** Rejects settings that would silently mean something else, or that would break calls. */
-export function checkUpstream(name: string, config: UpstreamConfig): void {
+function checkUpstream(name: string, config: UpstreamConfig): void {
   const { healthCheck, circuitBreaker = {}, forwardHeaders = [], per, version } = config;
   const { maxConnections, required } = config;
   const check = (isRight: boolean, sentence: string): void => {

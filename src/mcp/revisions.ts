@@ -1,5 +1,5 @@
 /** Revisions with `initialize` and sessions, oldest first. */
-export const legacyRevisions = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"] as const;
+const legacyRevisions = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"] as const;
 
 /** Stateless revisions: each request names its revision. */
 export const modernRevisions = ["2026-07-28"] as const;

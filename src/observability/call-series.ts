@@ -1,7 +1,7 @@
 import { Bounded, Count, type Family, Histogram, type Series } from "./metric-family.ts";
 
 /** The bounds of the OpenTelemetry conventions for call durations, in seconds. */
-export const standardBounds: readonly number[] = [
+const standardBounds: readonly number[] = [
   0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10,
 ];
 

@@ -85,7 +85,7 @@ export class Bounded<Value> {
 }
 
 /** Label for all names beyond the limit. */
-export const otherLabel = "(other)";
+const otherLabel = "(other)";
 
 /** A mutable counter, so that a map need not be written for each count. */
 export class Count {

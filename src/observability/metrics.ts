@@ -280,7 +280,7 @@ function counted(label: string, counts: Bounded<Count>): Series<number>[] {
 }
 
 /** The metrics of the targets of a gateway. */
-export function targetFamilies(prefix: string, targets: readonly TargetState[]): Family[] {
+function targetFamilies(prefix: string, targets: readonly TargetState[]): Family[] {
   const family = (
     kind: "counter" | "gauge",
     name: string,

@@ -45,6 +45,6 @@ export function redisNonces(client: RedisClient, options: RedisNoncesOptions = {
 }
 
 /** A key of fixed length for a nonce, without any characters that a caller chose. */
-export function nonceKey({ owner, value }: Nonce): string {
+function nonceKey({ owner, value }: Nonce): string {
   return createHash("sha256").update(`${owner.length}:${owner}${value}`).digest("base64url");
 }

@@ -73,7 +73,7 @@ export interface WorkStore {
 }
 
 /** The order of a listing: latest change first, and ids decide among equals. */
-export function comesBefore(a: WorkPlace, b: WorkPlace): boolean {
+function comesBefore(a: WorkPlace, b: WorkPlace): boolean {
   return a.changedAt === b.changedAt ? a.id < b.id : a.changedAt > b.changedAt;
 }
 

@@ -144,6 +144,40 @@ describe("links", () => {
     expect(broken).toEqual([]);
   });
 
+  test("every link to a heading leads to one", () => {
+    const headings = new Map(pages.map(({ name, text }) => [name, anchorsIn(text)]));
+    const broken = pages.flatMap(({ name, text }) =>
+      Array.from(
+        withoutCode(text).matchAll(/\]\(([^)\s]*)#([^)\s]+)\)/g),
+        ([, file = "", anchor = ""]) => ({
+          page: file === "" ? name : join(dirname(name), file),
+          from: name,
+          anchor,
+        }),
+      ).filter(({ page, anchor }) => headings.get(page)?.has(anchor) === false),
+    );
+    expect(broken).toEqual([]);
+  });
+
+  test("a name beside its file in the table of CONTRIBUTING.md is in that file", async () => {
+    const { text } = pages.find(({ name }) => name === "CONTRIBUTING.md") as Page;
+    const cells = text
+      .split("\n")
+      .flatMap((line) => (line.startsWith("| ") ? [line.split("|")[2]] : []));
+    const pairs = cells.flatMap((cell = "") =>
+      Array.from(
+        cell.matchAll(/`(\w+)` (?:\([^)]*\) )?in `(src\/[\w./-]+)`/g),
+        ([, name = "", file = ""]) => ({
+          name,
+          file,
+        }),
+      ),
+    );
+    expect(pairs.length).toBeGreaterThan(5);
+    for (const { name, file } of pairs)
+      expect(await readFile(join(root, file), "utf8"), `${file} has no ${name}`).toContain(name);
+  });
+
   test("every file that is named as code exists", () => {
     const named = pages.flatMap(({ name, text }) =>
       Array.from(
@@ -166,3 +200,21 @@ test.each(Object.entries(defaultLimits))("docs/limits.md says that %s is %i", (n
   const rows = text.replaceAll(/ +\|/g, " |");
   expect(rows).toContain(`| \`${name}\` | ${written} |`);
 });
+
+/** The anchors of the headings of a page, as GitHub and the docs site make them. */
+function anchorsIn(text: string): ReadonlySet<string> {
+  const headings = withoutCode(text).matchAll(/^#{1,6} (.+)$/gm);
+  return new Set(
+    Array.from(headings, ([, heading = ""]) =>
+      heading
+        .replace(/\[([^\]]+)\]\([^)]*\)/g, "$1")
+        .toLowerCase()
+        .replace(/[^\p{Letter}\p{Number}_ -]/gu, "")
+        .replaceAll(" ", "-"),
+    ),
+  );
+}
+
+function withoutCode(text: string): string {
+  return text.replace(/^```.*?^```$/gms, "");
+}

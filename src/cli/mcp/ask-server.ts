@@ -102,7 +102,7 @@ function failureOf(error: unknown, { url, name }: AskServerOptions): Failure {
 }
 
 /** The failure for an address without MCP, with the usual path if that has it; undefined for other errors. */
-export async function wrongMcpAddress(
+async function wrongMcpAddress(
   url: string,
   headers: Readonly<Record<string, string>>,
   error: unknown,

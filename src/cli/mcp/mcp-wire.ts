@@ -44,7 +44,7 @@ const mostCharacters = 65_536;
  * Shows the stderr of a program. A program that exits on the first request is restarted with the legacy
  * handshake; output that it repeats is not shown again.
  */
-export class StderrRelay {
+class StderrRelay {
   readonly #decoder = new TextDecoder();
   readonly #show: (text: string) => void;
   #shown = "";

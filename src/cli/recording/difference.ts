@@ -68,7 +68,7 @@ const isoTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?(Z|[+-]\d\d:?\d\d
 const isoDay = /^\d{4}-\d\d-\d\d$/;
 
 /** The format in which a value shows a time within the span; undefined if it does not. */
-export function clockOf(value: unknown, span: Span): "time" | "day" | "s" | "ms" | undefined {
+function clockOf(value: unknown, span: Span): "time" | "day" | "s" | "ms" | undefined {
   const isIn = (ms: number, slack = slackMs): boolean =>
     ms >= span.from - slack && ms <= span.to + slack;
   if (typeof value === "number") {

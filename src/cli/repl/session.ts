@@ -171,7 +171,7 @@ function callOf(what: string, text: string): ReturnType<typeof requestLine> {
   return call;
 }
 
-export function describeMethod(method: OpenrpcMethod): string[] {
+function describeMethod(method: OpenrpcMethod): string[] {
   const { name, summary, description, params, result } = method;
   const item = method["x-stream"]?.item;
   const upload = method["x-upload"]?.item;

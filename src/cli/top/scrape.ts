@@ -97,7 +97,7 @@ export function rowsBetween(before: Scrape | undefined, now: Scrape): MethodRow[
 }
 
 /** Like Prometheus' `histogram_quantile`, but without extrapolation in the outer buckets. */
-export function quantile(
+function quantile(
   q: number,
   below: ReadonlyMap<number, number>,
   before: ReadonlyMap<number, number> | undefined,

@@ -92,7 +92,7 @@ export function shown(name: unknown): string {
 }
 
 /** The result of a reply; throws its error. */
-export function resultOf({ result, error }: Reply): unknown {
+function resultOf({ result, error }: Reply): unknown {
   if (error === undefined) return result;
   throw errorOf(error);
 }

@@ -273,7 +273,7 @@ export function toolName(method: string, isTaken: (name: string) => boolean): st
 }
 
 /** Throws if a chosen name is invalid or taken. */
-export function checkedToolName(name: string, isTaken: (name: string) => boolean): string {
+function checkedToolName(name: string, isTaken: (name: string) => boolean): string {
   if (!valid.test(name)) {
     throw new TypeError(
       `"${name}" is not a valid tool name; use 1 to 128 characters of A-Z a-z 0-9 _ . -`,

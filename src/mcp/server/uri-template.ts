@@ -90,7 +90,7 @@ export interface UriValues {
  * Each part visits each position once. A regular expression would backtrack: three values separated by
  * hyphens could take minutes.
  */
-export function uriValues(
+function uriValues(
   uri: string,
   parts: readonly UriPart[],
   hasQuery: boolean,

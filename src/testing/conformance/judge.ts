@@ -271,7 +271,7 @@ function version1Fault(id: string, text: string): string | undefined {
 }
 
 /** Why a value is not a 2.0 Response object, in one sentence; undefined if it is one. */
-export function responseFault(value: unknown): string | undefined {
+function responseFault(value: unknown): string | undefined {
   if (!isRecord(value)) return `the response is ${kindOf(value)}, expected an object`;
   if (value.jsonrpc !== "2.0") {
     return Object.hasOwn(value, "jsonrpc")
@@ -300,7 +300,7 @@ function errorFault(error: unknown): string | undefined {
     : `the message of the error is ${JSON.stringify(error.message) ?? "missing"}, expected a string`;
 }
 
-export function kindOf(value: unknown): string {
+function kindOf(value: unknown): string {
   if (value === null) return "null";
   if (Array.isArray(value)) return "an array";
   return typeof value === "object" ? "an object" : `a ${typeof value}`;

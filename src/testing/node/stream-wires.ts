@@ -179,7 +179,7 @@ export interface ByteSink {
 }
 
 /** Messages on a byte stream; the owner of the stream passes received bytes to `push`. */
-export function framedLine(framing: Framing, listener: LineListener, to: ByteSink) {
+function framedLine(framing: Framing, listener: LineListener, to: ByteSink) {
   const decoder = framing.decoder({ maxMessageBytes: longestAnswer });
   const sink: FrameSink = {
     text: (message) => listener.message(message),

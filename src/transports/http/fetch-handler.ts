@@ -49,10 +49,7 @@ interface RuntimeInfo {
 }
 
 /** The client's address, as far as the runtime gives it. */
-export function runtimeAddress(
-  request: Request,
-  ...[given]: readonly unknown[]
-): string | undefined {
+function runtimeAddress(request: Request, ...[given]: readonly unknown[]): string | undefined {
   if (globalThis.navigator?.userAgent === "Cloudflare-Workers") {
     // Cloudflare sets this header itself. The second argument has the bindings of the program there.
     return request.headers.get("cf-connecting-ip") ?? undefined;

@@ -26,6 +26,7 @@ export class ConnectionState {
   readonly listeners = new Set<StateListener>();
 
   private constructor(connection: NatsConnection) {
+    states.set(connection, this);
     // Missing in the type, and the status events do not cover what happened before.
     const { protocol } = connection as { protocol?: { readonly connected?: boolean } };
     this.down = protocol?.connected === false;
@@ -37,12 +38,7 @@ export class ConnectionState {
   }
 
   static of(connection: NatsConnection): ConnectionState {
-    let state = states.get(connection);
-    if (state === undefined) {
-      state = new ConnectionState(connection);
-      states.set(connection, state);
-    }
-    return state;
+    return states.get(connection) ?? new ConnectionState(connection);
   }
 
   /** Waits for nats-server, but not beyond the loss of the connection: NATS's client would wait forever. */

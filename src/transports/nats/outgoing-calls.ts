@@ -169,27 +169,25 @@ export class OutgoingCalls {
     }
     try {
       const next = call.nextSubject();
-      if (next !== undefined) {
-        this.#publish(next, token, call);
-        return;
-      }
-      this.#mailbox.liveness.greetAgain();
-      if (call.patience > 0) {
+      if (next !== undefined) this.#publish(next, token, call);
+      else {
+        this.#mailbox.liveness.greetAgain();
+        if (call.patience === 0) throw this.#noWorkerFor(call);
         this.#retryLater(token, call);
-        return;
       }
-      const code = call.repeats === 0 ? "CONNECTION_FAILED" : "CONNECTION_LOST";
-      this.#settle(token, call)?.reject(new WireError(code, this.#noWorkerFor(call)));
     } catch (error) {
       this.#settle(token, call)?.reject(error);
     }
   }
 
-  #noWorkerFor({ sending: { payload } }: OutgoingCall): string {
-    if (this.#subjects === undefined) return "the caller is gone";
+  #noWorkerFor({ repeats, sending: { payload } }: OutgoingCall): WireError {
     const { length, 0: first } = payload.requests;
     const what = length === 1 ? first?.method : `a batch of ${length}`;
-    return `no worker listens under the subject ${this.#subjects.base}, so ${what} was not delivered`;
+    const message =
+      this.#subjects === undefined
+        ? "the caller is gone"
+        : `no worker listens under the subject ${this.#subjects.base}, so ${what} was not delivered`;
+    return new WireError(repeats === 0 ? "CONNECTION_FAILED" : "CONNECTION_LOST", message);
   }
 
   #retryLater(token: string, call: OutgoingCall): void {

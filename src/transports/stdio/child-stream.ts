@@ -98,7 +98,7 @@ function endOf(
 }
 
 /** The last bytes of a process's output. */
-export class Tail {
+class Tail {
   readonly #maxBytes: number;
   #bytes = Buffer.alloc(0);
 

@@ -143,7 +143,7 @@ const names =
       ];
 
 /** The environment of a child; the rest of ours may hold secrets. */
-export function childEnvironment(extra: NodeJS.ProcessEnv = {}): NodeJS.ProcessEnv {
+function childEnvironment(extra: NodeJS.ProcessEnv = {}): NodeJS.ProcessEnv {
   const environment: NodeJS.ProcessEnv = {};
   for (const name of names) {
     const value = process.env[name];

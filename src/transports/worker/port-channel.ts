@@ -85,7 +85,7 @@ export interface PortListener {
 }
 
 /** Ports are either Node event emitters or event targets. */
-export function listenTo(port: Port, listener: PortListener): void {
+function listenTo(port: Port, listener: PortListener): void {
   if (port.on !== undefined) listenInNode(port, listener);
   else if (port.addEventListener !== undefined) listenInBrowser(port, listener);
   else throw new TypeError("a port needs addEventListener or on");

@@ -258,7 +258,7 @@ const parts =
   /([\w!#$%&'*+.^`|~-]+)(?:\s*=\s*(?:"((?:[^"\\]|\\.)*)"?|([^\s,"]*)))?|"(?:[^"\\]|\\.)*"?|,/gs;
 
 /** The params of the first Bearer challenge in `WWW-Authenticate`; empty if there is none. */
-export function bearerChallenge(header: string | undefined): ReadonlyMap<string, string> {
+function bearerChallenge(header: string | undefined): ReadonlyMap<string, string> {
   const params = new Map<string, string>();
   let scheme = "";
   let isFirst = true;
