@@ -5,6 +5,7 @@ export const suiteNames = [
   "in-process",
   "http-server",
   "http-realistic",
+  "http-large",
   "http-client",
   "websocket",
   "websocket-client",
