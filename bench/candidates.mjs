@@ -6,8 +6,11 @@ export async function openCandidates(suite) {
   return suite.drivenBy === "load" ? openBehindLoad(suite) : openAlone(suite);
 }
 
+/** With room for much garbage, because the pauses of the load generator would count as latency of the servers. */
+const loadFlags = ["--min-semi-space-size=64", "--max-semi-space-size=64"];
+
 async function openBehindLoad(suite) {
-  const child = start("load.mjs", [suite.name], { role: "load" });
+  const child = start("load.mjs", [suite.name], { role: "load", nodeFlags: loadFlags });
   const ask = asking(child, "the load generator");
   const entries = await eachCandidate(suite, async (name) => ({
     ...(await ask("start", { name })),

@@ -8,6 +8,7 @@ const selfDriven = new Set([
   "http-client",
   "websocket-client",
   "start-up",
+  "entries",
   "mcp-client",
   "streams",
   "signing",

@@ -30,6 +30,7 @@ export async function warmUp(lane, { ms, calls, atMostMs }) {
 async function cost(lane, sliceMs) {
   if (lane.failure) return Number.NaN;
   const slice = await attempt(lane, sliceMs);
+  if (slice !== undefined) lane.latencies.push(sliceMs / slice.calls);
   if (slice?.p99Ms !== undefined) {
     const { p50Ms, p99Ms, p999Ms } = slice;
     lane.times.push({ p50Ms, p99Ms, p999Ms });

@@ -5,6 +5,7 @@ export const suiteNames = [
   "in-process",
   "http-server",
   "http-realistic",
+  "http-large",
   "http-client",
   "websocket",
   "websocket-client",
@@ -26,6 +27,7 @@ export const suiteNames = [
   "gateway",
   "types",
   "start-up",
+  "entries",
 ];
 
 export const help = `Measures callwire and its peers in one interleaved run, in CPU time per call.

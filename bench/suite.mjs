@@ -10,7 +10,7 @@ export async function runSuite(suite, options, onProgress) {
   const starts = options.starts;
   const cycles = options.cycles ?? (options.quick ? quickCycles : suite.cycles);
   const lanes = Object.keys(suite.candidates).flatMap((name) =>
-    suite.workloads.map((workload) => ({ name, workload, costs: [], times: [] })),
+    suite.workloads.map((workload) => ({ name, workload, costs: [], times: [], latencies: [] })),
   );
   let memory;
   for (let round = 0; round < starts; round++) {
@@ -99,6 +99,7 @@ function summary(suite, lanes, { memory, sessions }) {
     lanes.find((lane) => lane.name === name && lane.workload === workload);
   const costsOf = (name, workload) => laneOf(name, workload).costs;
   const timesOf = (name, workload) => laneOf(name, workload).times.map(({ p99Ms }) => p99Ms);
+  const latenciesOf = (name, workload) => laneOf(name, workload).latencies;
   const { name, title, measures, reference, plotted } = suite;
   return {
     name,
@@ -119,7 +120,9 @@ function summary(suite, lanes, { memory, sessions }) {
       bytes: lane.bytes,
       note: lane.missing ?? (lane.failure && `failed: ${lane.failure}`),
     })),
-    targets: suite.targets.map((target) => judge(target, { costsOf, timesOf, memory, sessions })),
+    targets: suite.targets.map((target) =>
+      judge(target, { costsOf, timesOf, latenciesOf, memory, sessions }),
+    ),
     memory,
     sessions,
   };

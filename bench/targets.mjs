@@ -16,6 +16,11 @@ export function noLater(candidate, of, workloads) {
   return workloads.map((workload) => ({ kind: "delay", candidate, of, workload }));
 }
 
+/** With one call in flight, a call takes at most so many times as long as with another candidate. */
+export function atMostLatency(times, candidate, of, workloads) {
+  return workloads.map((workload) => ({ kind: "latency", times, candidate, of, workload }));
+}
+
 export function perSecond(rate, candidate, workload) {
   return { kind: "rate", rate, candidate, workload };
 }
@@ -58,6 +63,8 @@ function holds({ kind, times, rate, micros, mebibytes, kilobytes }, median) {
       return median > 1;
     case "delay":
       return median <= 1;
+    case "latency":
+      return median <= times;
     case "rate":
       return median >= rate;
     case "cost":
@@ -70,7 +77,8 @@ function holds({ kind, times, rate, micros, mebibytes, kilobytes }, median) {
   }
 }
 
-function measuredValues({ kind, candidate, of, workload }, { costsOf, timesOf, memory, sessions }) {
+function measuredValues({ kind, candidate, of, workload }, measurements) {
+  const { costsOf, timesOf, latenciesOf, memory, sessions } = measurements;
   if (kind === "session") {
     const held = sessions?.[candidate];
     return held ? [held.bytes / 1000] : [];
@@ -80,6 +88,8 @@ function measuredValues({ kind, candidate, of, workload }, { costsOf, timesOf, m
     return run ? [(run.heapAfter - run.heapBefore) / 2 ** 20] : [];
   }
   if (kind === "delay") return ratios(timesOf(of, workload), timesOf(candidate, workload));
+  if (kind === "latency")
+    return ratios(latenciesOf(of, workload), latenciesOf(candidate, workload));
   const costs = costsOf(candidate, workload);
   if (kind === "cost") return costs;
   if (kind === "extra") {
@@ -99,6 +109,8 @@ function describe({ kind, candidate, of, workload, times, rate, micros, mebibyte
       return `${candidate}, ${workload}: ahead of ${of}`;
     case "delay":
       return `${candidate}, ${workload}: p99 at most that of ${of}`;
+    case "latency":
+      return `${candidate}, ${workload}: at most ${times} times the latency of ${of}`;
     case "rate":
       return `${candidate}, ${workload}: at least ${rate.toLocaleString("en")} per CPU second`;
     case "cost":

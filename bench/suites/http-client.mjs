@@ -1,4 +1,4 @@
-import { atLeast } from "../targets.mjs";
+import { atLeast, atMostLatency } from "../targets.mjs";
 
 export default {
   name: "http-client",
@@ -25,5 +25,6 @@ export default {
     atLeast(1.2, "callwire", "undici-pool", ["add"]),
     atLeast(2.5, "callwire", "jayson", ["add"]),
     atLeast(2, "callwire-batching", "callwire", ["add"]),
+    atMostLatency(1.1, "callwire-batching", "callwire", ["add, 1 in flight"]),
   ].flat(),
 };

@@ -17,7 +17,6 @@ export default {
     "async nested",
     "async add with spaces",
     "async nested with spaces",
-    "async nested 64 KiB",
     "batch of 100",
     "batch of 20 mixed",
     "async add, 1 % errors",

@@ -49,9 +49,21 @@ export function eventLine(fields: object, first = ""): string {
   let line = `{"time":"${isoTime(Date.now())}"${first}`;
   for (const name in fields) {
     const value = (fields as Record<string, unknown>)[name];
-    if (value !== undefined) line += `,${valueText(name)}:${valueText(value)}`;
+    if (value !== undefined) line += nameText(name) + valueText(value);
   }
   return `${line}}`;
+}
+
+/** The names of members as they are written; most logs have few. */
+const nameTexts = /* @__PURE__ */ new Map<string, string>();
+const mostNames = 200;
+
+function nameText(name: string): string {
+  const known = nameTexts.get(name);
+  if (known !== undefined) return known;
+  const text = `,${valueText(name)}:`;
+  if (nameTexts.size < mostNames) nameTexts.set(name, text);
+  return text;
 }
 
 function valueText(value: unknown): string {

@@ -1,0 +1,3 @@
+import { importing } from "../start-up-program.mjs";
+
+export default () => importing;

@@ -1,0 +1,3 @@
+import { program } from "../start-up-program.mjs";
+
+export default () => () => program("");

@@ -1,0 +1,1 @@
+export { default } from "../http-realistic/callwire-node.mjs";

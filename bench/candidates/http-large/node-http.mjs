@@ -1,0 +1,1 @@
+export { default } from "../http-realistic/node-http.mjs";
