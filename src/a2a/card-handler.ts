@@ -78,7 +78,7 @@ export class CardHandler {
   }
 }
 
-/** Pages of every origin may read the card; A2A clients send headers with it for which browsers ask first. */
+/** Browsers ask before they read the card, because A2A clients send their version with the request. */
 function preflightHeaders(request: CardRequest): Readonly<Record<string, string>> {
   const asked = request.header("access-control-request-headers");
   return {

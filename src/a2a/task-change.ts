@@ -67,7 +67,16 @@ function artifactChange(
   artifact: Artifact,
 ): Pick<ArtifactUpdate, "artifact" | "append"> | undefined {
   const [before, after] = [partsOf(known), partsOf(artifact)];
-  if (JSON.stringify(after.slice(0, before.length)) !== JSON.stringify(before)) return { artifact };
+  if (!beginsWith(after, before)) return { artifact };
   const parts = after.slice(before.length);
   return parts.length === 0 ? undefined : { artifact: { ...artifact, parts }, append: true };
+}
+
+function beginsWith(parts: readonly Part[], first: readonly Part[]): boolean {
+  try {
+    return JSON.stringify(parts.slice(0, first.length)) === JSON.stringify(first);
+  } catch {
+    // Data that is too deep to be compared counts as the same, or an agent could send it as a change again and again.
+    return true;
+  }
 }

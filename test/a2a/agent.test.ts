@@ -1,10 +1,12 @@
-import { silentLog } from "callwire";
-import { a2aHandler } from "callwire/a2a";
+import { createServer, silentLog } from "callwire";
+import { a2aAgent, a2aHandler } from "callwire/a2a";
+import { a2aMounts } from "callwire/a2a/node";
+import { serveHttp } from "callwire/http/node";
 import { authenticate, bearer, mutualTls } from "callwire/security";
 import { apiKeys } from "callwire/security/keys";
 import { MemoryWorkStore } from "callwire/work";
-import { describe, expect, test } from "vitest";
-import { all, gate, type Parsed, says, serveAgent } from "./served-agent.ts";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { all, card, gate, type Parsed, says, serveAgent } from "./served-agent.ts";
 
 const reasonOf = (error: Parsed): string => error?.data?.[0]?.reason;
 
@@ -459,10 +461,14 @@ test("the card says how to authenticate, from the middleware in use", async () =
 });
 
 test.each(["Node", "fetch"])(
-  "pages of other origins can read the card on %s, with the headers of A2A",
+  "pages of a listed origin can read the card on %s, with the headers of A2A",
   async (runtime) => {
-    const { agent, base } = await serveAgent({ execute: () => "hello" });
-    const handle = a2aHandler(agent, { hosts: "any" });
+    const agent = a2aAgent({ card, execute: () => "hello" });
+    const origins = ["https://app.example"];
+    const handle = a2aHandler(agent, { hosts: "any", origins });
+    const http = await serveHttp(createServer({}), { port: 0, origins, mounts: a2aMounts(agent) });
+    onTestFinished(() => http.close());
+    const base = `http://127.0.0.1:${http.port}`;
     const asked = (method: string, headers: Record<string, string> = {}): Promise<Response> => {
       const request = new Request(`${base}/.well-known/agent-card.json`, { method, headers });
       return runtime === "Node" ? fetch(request) : Promise.resolve(handle(request));

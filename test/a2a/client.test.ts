@@ -96,6 +96,23 @@ describe("a client", () => {
     ]);
   });
 
+  test("fails with an error of its own if an agent sends data that is too deep, and ends its streams", async () => {
+    const deep = `${"[".repeat(100_000)}${"]".repeat(100_000)}`;
+    const artifacts = `[{"artifactId":"a","parts":[{"data":${deep}}]}]`;
+    const status = '{"state":"TASK_STATE_WORKING"}';
+    const task = `{"id":"1","contextId":"2","status":${status},"artifacts":${artifacts}}`;
+    const at = { url: "https://a.test/a2a", protocolBinding: "JSONRPC", protocolVersion: "1.0" };
+    const fetch = async (_: string, { body }: RequestInit) =>
+      body === undefined
+        ? Response.json({ name: "x", supportedInterfaces: [at] })
+        : new Response(`data: {"jsonrpc":"2.0","id":1,"result":{"task":${task}}}\n\n`, {
+            headers: { "content-type": "text/event-stream" },
+          });
+    const agent = await a2aClient("https://a.test", { fetch, maxResumes: 1 });
+    const ended = { name: "WireError", code: "CONNECTION_LOST" };
+    await expect(all(agent.stream("go"))).rejects.toMatchObject(ended);
+  });
+
   test("does not repeat a message that may have run, if its connection is lost before there is a task", async () => {
     let runs = 0;
     const { base, http } = await serveAgent({
