@@ -126,7 +126,7 @@ export const guarantees: Readonly<Record<string, readonly Guarantee[]>> = {
       ],
     },
     {
-      says: "that never end      |",
+      says: "](mcp.md#time-outs-and-sizes) that never end",
       test: [
         "mcp/server/tools.test.ts",
         "methods of a server run no longer for agents than the server says",
@@ -191,7 +191,7 @@ export const guarantees: Readonly<Record<string, readonly Guarantee[]>> = {
     },
     { says: "listen and never send", because: option },
     {
-      says: "a pong that does not answer a ping never is",
+      says: "never is. A message may come",
       test: ["transports/ws/hostile-peers.test.ts", "ignores a pong that does not answer its ping"],
     },
     {
@@ -228,8 +228,10 @@ export const guarantees: Readonly<Record<string, readonly Guarantee[]>> = {
     },
     { says: "plays transcripts of every rule", because: about },
   ],
+  "deploy.md": [{ says: "cli.md#every-option", because: name }],
   "cli.md": [
-    { says: "(#every-option)", because: name },
+    { says: "all options](#every-option)", because: name },
+    { says: "beside it](#every-option)", because: name },
     {
       says: "include every delayed call",
       test: ["cli/bench.test.ts", "so that a slow server cannot hide"],
