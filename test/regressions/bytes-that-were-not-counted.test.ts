@@ -1,11 +1,13 @@
 /** Bytes beside messages, and requests that wait, take memory that the limits of a server have to count. */
-import { connect } from "node:net";
+import { EventEmitter } from "node:events";
+import { connect, Socket } from "node:net";
 import { createClient, createServer, silentLog } from "callwire";
 import { httpLink } from "callwire/http";
 import { serveHttp } from "callwire/http/node";
 import { webSocketLink } from "callwire/ws";
 import { expect, onTestFinished, test } from "vitest";
 import { BodyBytes } from "../../src/http/body-bytes.ts";
+import { inTurn } from "../../src/http/pipeline.ts";
 import { WireBuffers } from "../../src/protocol/memory-bounds.ts";
 import { collect } from "../heap.ts";
 import { deferred } from "../transports/contract/wire.ts";
@@ -97,6 +99,22 @@ test("pipelined requests count with what Node keeps of each", async () => {
   const wait = post('{"jsonrpc":"2.0","method":"wait","id":1}');
   socket.write(wait + post(add).repeat(100));
   await closed.promise;
+});
+
+test("pipelined requests of connections that were closed count until the end of the turn", () => {
+  const buffers = new WireBuffers(64 * kibibyte);
+  const pipelined = (count: number): Socket => {
+    const socket = new Socket();
+    for (let i = 0; i < count; i++) {
+      const response = Object.assign(new EventEmitter(), { socket: null, headersSent: false });
+      inTurn({ socket } as never, response as never, buffers, () => {});
+    }
+    return socket;
+  };
+  // 8 KiB each.
+  expect(pipelined(10).destroyed).toBe(true);
+  expect(pipelined(8).destroyed).toBe(false);
+  expect(pipelined(1).destroyed).toBe(true);
 });
 
 test("a body that was read does not keep its chunk", async () => {
