@@ -1,3 +1,4 @@
+import { membersOf } from "../protocol/envelope.ts";
 import { ErrorCode, RpcError } from "../protocol/errors.ts";
 import type { ErrorObject } from "../protocol/message.ts";
 
@@ -79,6 +80,12 @@ export function sentError(error: ErrorObject): ErrorObject {
     message,
     data: [{ ...ownInfo, reason, ...facts(data) }],
   };
+}
+
+/** Whether an agent of callwire has no room now, for a call or for the events of a slow reader. */
+export function isBusy({ code, data }: RpcError): boolean {
+  const [info] = Array.isArray(data) ? (data as unknown[]) : [];
+  return code === otherError && membersOf(info).reason === reasons.get(ErrorCode.ServerBusy);
 }
 
 /** The facts of an error as strings, because the metadata of an `ErrorInfo` can have no others. */

@@ -96,6 +96,36 @@ describe("a client", () => {
     ]);
   });
 
+  test("resumes a stream that an agent ends because it is busy or the client reads too slowly", async () => {
+    const status = (state: string) => ({ state: `TASK_STATE_${state}`, timestamp: state });
+    const task = (state: string) => ({ id: "1", contextId: "2", status: status(state) });
+    const done = { statusUpdate: { taskId: "1", contextId: "2", status: status("COMPLETED") } };
+    const busy = { code: -32000, message: "Server busy", data: [{ reason: "SERVER_BUSY" }] };
+    const replies = [
+      [{ result: { task: task("SUBMITTED") } }, { error: busy }],
+      [{ error: busy }],
+      [{ result: { task: task("WORKING") } }, { result: done }],
+    ];
+    const at = { url: "https://a.test/a2a", protocolBinding: "JSONRPC", protocolVersion: "1.0" };
+    const methods: string[] = [];
+    const fetch = async (_: string, { body }: RequestInit) => {
+      if (body === undefined) return Response.json({ name: "x", supportedInterfaces: [at] });
+      methods.push(JSON.parse(String(body)).method);
+      const events = (replies.shift() ?? []).map(
+        (each) => `data: ${JSON.stringify({ jsonrpc: "2.0", id: 1, ...each })}\n\n`,
+      );
+      return new Response(events.join(""), { headers: { "content-type": "text/event-stream" } });
+    };
+    const agent = await a2aClient("https://a.test", { fetch });
+    const events = await all(agent.stream("go"));
+    expect(events).toEqual([
+      { task: task("SUBMITTED") },
+      { statusUpdate: { taskId: "1", contextId: "2", status: status("WORKING") } },
+      done,
+    ]);
+    expect(methods).toEqual(["SendStreamingMessage", "SubscribeToTask", "SubscribeToTask"]);
+  });
+
   test("fails with an error of its own if an agent sends data that is too deep, and ends its streams", async () => {
     const deep = `${"[".repeat(100_000)}${"]".repeat(100_000)}`;
     const artifacts = `[{"artifactId":"a","parts":[{"data":${deep}}]}]`;

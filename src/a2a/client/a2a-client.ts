@@ -9,7 +9,7 @@ import { pause } from "../../protocol/waiting.ts";
 import { httpLink } from "../../transports/http/fetch-link.ts";
 import { type Content, partsOf } from "../agent-update.ts";
 import type { AgentCard } from "../card.ts";
-import { A2aErrorCode } from "../errors.ts";
+import { A2aErrorCode, isBusy } from "../errors.ts";
 import * as legacy from "../legacy.ts";
 import {
   isInterrupted,
@@ -244,7 +244,9 @@ export class A2aClient {
           );
       } catch (error) {
         const isBad = error instanceof WireError && error.code === "BAD_REPLY";
-        const isLost = !(error instanceof RpcError) && !isBad && signal?.aborted !== true;
+        // An agent ends the stream of a client that reads too slowly.
+        const isAnswer = error instanceof RpcError && !isBusy(error);
+        const isLost = !isAnswer && !isBad && signal?.aborted !== true;
         if (task === undefined || !isLost || losses >= maxResumes) throw error;
       }
       await pause(firstPauseMs * 2 ** losses, systemClock, signal);
