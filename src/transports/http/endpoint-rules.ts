@@ -54,8 +54,9 @@ export interface HttpOptions extends HostCheckOptions {
   /** What is kept of event streams, so that clients can resume them; false sends them without ids. @default see `ReplayOptions` */
   readonly replay?: ReplayOptions | false;
   /**
-   * Compresses replies of at least 1,024 characters for clients that accept `gzip` or, in Node, `br` or `zstd`. Turn it off
-   * behind a proxy that compresses. Methods opt out with `compress: false`. @default true
+   * Compresses replies of at least 1,024 characters for clients that accept `gzip` or, in Node, `br` or `zstd`, and in
+   * Node event streams with `gzip`. Turn it off behind a proxy that compresses. Methods opt out with `compress: false`.
+   * @default true
    */
   readonly compress?: boolean;
   /** For tests. @default the clock of the service */
