@@ -75,7 +75,7 @@ export function timeoutOption(seconds: number) {
 }
 
 export function timeoutOf(text = "10s"): number {
-  return durationOf("--timeout", text, "ms");
+  return durationOf("--timeout", text);
 }
 
 export function countOf(option: string, text: string | undefined, usual: number): number {

@@ -32,7 +32,13 @@ interface Found {
 
 async function audit(source: string): Promise<{ code: number | null; found: Found[] }> {
   // Every question has an answer, which may be long in coming on a busy machine.
-  const { code, stdout, stderr } = await finish(["audit", source, "--json", "--timeout", "30000"]);
+  const { code, stdout, stderr } = await finish([
+    "audit",
+    source,
+    "--json",
+    "--timeout",
+    "30000ms",
+  ]);
   expect(stderr).toBe("");
   const found: Found[] = JSON.parse(stdout);
   for (const { fix } of found) expect(fix).not.toBe("");
@@ -264,7 +270,7 @@ test("an answer that has no end is not waited for", async () => {
       "audit",
       `http://127.0.0.1:${port}/${path}`,
       "--timeout",
-      path === "long" ? "60000" : "500",
+      path === "long" ? "60s" : "500ms",
     ]);
   expect(await asked("long")).toMatchObject({
     code: 1,

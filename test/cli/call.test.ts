@@ -319,7 +319,7 @@ describe("what goes wrong", () => {
     await once(silent, "listening");
     const { port } = silent.address() as AddressInfo;
     const url = `tcp://127.0.0.1:${port}`;
-    const { code, stderr } = await finish(["call", url, "add", "--timeout", "100"]);
+    const { code, stderr } = await finish(["call", url, "add", "--timeout", "100ms"]);
     expect(stderr).toMatch(/did not answer within 0\.1 s/);
     expect(code).toBe(3);
     silent.close();

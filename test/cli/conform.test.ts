@@ -26,7 +26,7 @@ afterAll(async () => {
 
 const long = 60_000;
 /** A server that answers everything is never waited for so long, however busy the machine is. */
-const patient = ["--timeout", "30000"];
+const patient = ["--timeout", "30000ms"];
 
 /** The kit itself is tested on every wire in test/testing; here it is whether the command reaches the server. */
 const part = isFull ? [] : ["--group", "core", "--group", "framing"];
@@ -146,7 +146,7 @@ describe("callwire conform", () => {
 
   test("says that a silent server is silent", async () => {
     await using server = await listening(() => undefined);
-    const { code, stdout } = await finish(["conform", server.url, "--timeout", "200"]);
+    const { code, stdout } = await finish(["conform", server.url, "--timeout", "200ms"]);
     expect(stdout).toContain("The server does not answer");
     expect(code).toBe(1);
   });
@@ -217,7 +217,7 @@ describe("callwire conform", () => {
     heard.listen(0, "127.0.0.1");
     await once(heard, "listening");
     const { port } = heard.address() as AddressInfo;
-    await using conform = start(["conform", `tcp://127.0.0.1:${port}`, "--timeout", "60000"]);
+    await using conform = start(["conform", `tcp://127.0.0.1:${port}`, "--timeout", "60000ms"]);
     const [socket] = await once(heard, "connection");
     await once(socket, "data");
     conform.child.kill("SIGINT");

@@ -47,7 +47,7 @@ function hurried(line: string): string {
       .replace("ms=2000", "ms=20");
   }
   const all = isFull || line.includes(" --group ");
-  return `${line} --timeout 30000${all ? "" : " --group core"}`;
+  return `${line} --timeout 30s${all ? "" : " --group core"}`;
 }
 
 function paste(line: string): Promise<{ code: number; stdout: string; stderr: string }> {

@@ -51,7 +51,7 @@ const limits = {
 };
 
 /** For a server that answers, however long a busy machine takes to start it. */
-const patient = ["--timeout", "30000"];
+const patient = ["--timeout", "30000ms"];
 
 /** What is found of such a server. */
 async function inspected(url: string, ...flags: string[]): Promise<Record<string, unknown>> {
@@ -173,7 +173,7 @@ describe("servers of other libraries", () => {
   test.each(["http", "tcp"])("one that is silent, over %s", async (wire) => {
     const url =
       wire === "http" ? await httpServer(() => {}) : `tcp://${await addressOf(createTcpServer())}`;
-    const { code, stderr } = await finish(["inspect", url, "--timeout", "200"]);
+    const { code, stderr } = await finish(["inspect", url, "--timeout", "200ms"]);
     expect(stderr).toMatch(/accepts calls but did not reply within 0\.2 s/);
     expect(code).toBe(3);
   });

@@ -89,7 +89,7 @@ test.each(["batch", "inspect"])(
     const url = `ws://127.0.0.1:${(silent.address() as AddressInfo).port}`;
     const rest = verb === "batch" ? [calls] : [];
     silent.on("upgrade", (_, socket) => socket.on("error", () => {}));
-    const { code, stdout } = await finish([verb, url, ...rest, "--timeout", "50", "--json"]);
+    const { code, stdout } = await finish([verb, url, ...rest, "--timeout", "50ms", "--json"]);
     silent.close();
     expect(JSON.parse(stdout)).toMatchObject({ error: { code: "TIMEOUT" } });
     expect(code).toBe(3);

@@ -22,11 +22,14 @@ test("list shows the methods of a server, or the tools of an MCP server", async 
 
 test("describe shows one method, and suggests the nearest name", async () => {
   const { stdout } = await finish(["describe", `${demo.origin}/rpc`, "math/sqrt"]);
-  expect(stdout).toContain("| `x` | `number` | yes |");
-  expect(stdout).toContain("NEGATIVE_INPUT");
+  expect(stdout).toMatch(
+    /^math\/sqrt\n\n.*\n\nsafe to repeat\n\nParams:\n {2}x {2}number {2}required\n/,
+  );
+  expect(stdout).toContain("\nErrors:\n  -32000  NEGATIVE_INPUT  Negative input  { x: number }\n");
+  expect(stdout).toContain('\n  --> {"jsonrpc":"2.0","method":"math/sqrt"');
   expect(stdout).not.toContain("math/add");
   const { stdout: tool } = await finish(["describe", `${demo.origin}/mcp`, "math_add"]);
-  expect(tool).toContain("| `a` | `number` | yes |");
+  expect(tool).toContain("\nParams:\n  a  number  required\n  b  number  required\n");
   const { code, stderr } = await finish(["describe", `${demo.origin}/rpc`, "math/sqr"]);
   expect([code, stderr]).toEqual([1, expect.stringContaining('did you mean "math/sqrt"?')]);
 });

@@ -127,7 +127,7 @@ describeWith(["pseudo-terminals"], "at a terminal", () => {
 
   if (isFull)
     test("the time of a person is not that of the server", async () => {
-      await using process = startInTerminal(["mcp", url, "call", "sends", "--timeout", "4000"]);
+      await using process = startInTerminal(["mcp", url, "call", "sends", "--timeout", "4000ms"]);
       await process.shown(/Visit this page\?/);
       // Longer than the server might take, which has to be long on a busy machine.
       await new Promise((resolve) => setTimeout(resolve, 4_200));

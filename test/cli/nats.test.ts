@@ -212,7 +212,7 @@ describeWith(["nats-server"], "addresses of NATS", () => {
       ["call", url, "math/nothing"],
       ["call", `${url}?no=setting`, "math/add"],
       ["discover", url.replace("shop.rpc", "other")],
-      ["bench", url, "math/add", "2", "3", "--duration", "0.1"],
+      ["bench", url, "math/add", "2", "3", "--duration", "0.1s"],
       ["top", url],
       ["record", url, "--to", "nowhere"],
       ["mcp", url, "tools"],

@@ -243,7 +243,7 @@ describe("callwire record and replay", () => {
     );
     expect(alone[0]).toMatchObject({ from: "client", message: { method: "hang" } });
     await writeFile(file, alone.map((line) => `${JSON.stringify(line)}\n`).join(""));
-    const same = await finish(["replay", file, url, "--timeout", "100"]);
+    const same = await finish(["replay", file, url, "--timeout", "100ms"]);
     expect(same).toMatchObject({ code: 0, stdout: "1 calls, 1 the same, 0 different\n" });
     await server.close({ drainMs: 0 });
   });

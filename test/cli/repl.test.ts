@@ -129,7 +129,7 @@ describe("lines of a pipe", () => {
     const silent = createHttpServer(() => {}).listen(0, "127.0.0.1");
     await once(silent, "listening");
     const url = `http://127.0.0.1:${(silent.address() as AddressInfo).port}`;
-    const { code, stderr } = await finish(["repl", url, "--timeout", "50"]);
+    const { code, stderr } = await finish(["repl", url, "--timeout", "50ms"]);
     silent.close();
     expect(stderr).toBe(`callwire: ${url}: rpc.discover did not answer within 0.05 s\n`);
     expect(code).toBe(3);

@@ -76,7 +76,7 @@ test("a reader that exits early, such as head, stops the producer", async () => 
 });
 
 test("--timeout ends a stream", async () => {
-  const { code, stderr } = await finish(["stream", http.url, "forever", "--timeout", "50"]);
+  const { code, stderr } = await finish(["stream", http.url, "forever", "--timeout", "50ms"]);
   expect(stderr).toMatch(/forever reached its --timeout after \d+ items?/);
   expect(code).toBe(3);
 });

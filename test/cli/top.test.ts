@@ -83,7 +83,7 @@ describe("callwire top", () => {
   test("it continues, with rates between two looks", async () => {
     await using demo = await startDemo();
     await call(demo.origin, "add", [2, 3]);
-    await using top = start(["top", demo.origin, "--interval", "0.1", "--json"]);
+    await using top = start(["top", demo.origin, "--interval", "0.1s", "--json"]);
     await top.shown(/\n/);
     for (let i = 0; i < 10; i++) await call(demo.origin, "add", [2, 3]);
     await top.shown(/"calls":11/);
@@ -102,7 +102,7 @@ describe("callwire top", () => {
     test("no line is wider than the terminal", async () => {
       await using demo = await startDemo();
       await call(demo.origin, "add", [2, 3]);
-      const line = `stty cols 40 rows 12; '${process.execPath}' '${cli}' top ${demo.origin} --interval 0.1`;
+      const line = `stty cols 40 rows 12; '${process.execPath}' '${cli}' top ${demo.origin} --interval 0.1s`;
       const args = ["--quiet", "--return", "--command", line, "/dev/null"];
       await using top = new Process("script", args, { env: { NO_COLOR: "1", TERM: "xterm" } });
       const [screen] = await top.shown(/.\[Hhttp.*?\[J/s);

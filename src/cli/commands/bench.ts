@@ -41,7 +41,7 @@ export const command = defineCommand({
     const durationMs =
       flags.duration === undefined && flags.requests !== undefined
         ? Number.POSITIVE_INFINITY
-        : durationOf("--duration", flags.duration ?? "10s", "s");
+        : durationOf("--duration", flags.duration ?? "10s");
     const options = {
       method,
       params,

@@ -2,6 +2,7 @@ import { markdownReference, type OpenrpcDocument, type OpenrpcMethod } from "cal
 import { defineCommand, flag } from "../command.ts";
 import { describedSource } from "../described-source.ts";
 import { Failure } from "../failure.ts";
+import { markdownText } from "../markdown-text.ts";
 import { didYouMean } from "../nearest.ts";
 import { serverOptions } from "../server-options.ts";
 import { jsonLine, Terminal } from "../terminal.ts";
@@ -43,5 +44,5 @@ function sectionOf(document: OpenrpcDocument, method: OpenrpcMethod): string {
     return name !== "" && new RegExp(`\\b${name}\\b`).test(own);
   });
   const shown = used.map((declaration) => declaration.replace(/^[\s\S]*?```ts\n|\n```\s*$/g, ""));
-  return [own.trimEnd(), ...shown].join("\n\n").concat("\n");
+  return [markdownText(own).trimEnd(), ...shown].join("\n\n").concat("\n");
 }

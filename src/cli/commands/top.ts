@@ -36,7 +36,7 @@ export const command = defineCommand({
   async run(flags, positionals) {
     const url = metricsUrl(onlyArgument("top", "an address", positionals));
     const { headers } = linkOptionsOf(flags);
-    const intervalMs = durationOf("--interval", flags.interval ?? "1s", "s");
+    const intervalMs = durationOf("--interval", flags.interval ?? "1s");
     if (intervalMs < 100 || intervalMs > 3_600_000) {
       throw invalid("--interval", "between 100ms and 60m", flags.interval);
     }
