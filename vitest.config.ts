@@ -74,7 +74,7 @@ export default defineConfig({
     ],
     setupFiles: ["test/fixed-seed.ts", "test/fixed-cpu-time.ts"],
     pool: "forks",
-    // More than a small machine has cores: many tests wait for processes, elections and time-outs.
+    // More than a small machine has cores: many tests wait for processes, elections and timeouts.
     maxWorkers: 3,
     testTimeout: testMs,
     hookTimeout: testMs,

@@ -29,7 +29,7 @@ function uploadOf(call: OutgoingCall, running: Running, rich: RichCalls | undefi
       const why = cause instanceof Error ? cause.message : `${cause}`;
       call.fail(new WireError("ABORTED", `the upload of ${method} failed: ${why}`, { cause }));
     },
-    /** The default time-out only counts while the client waits for the server: a source may be slow. */
+    /** The default timeout only counts while the client waits for the server: a source may be slow. */
     waitsForSource(waits) {
       if (request.timeoutMs !== undefined || call.read || call.failed) return;
       call.dueAt = undefined;

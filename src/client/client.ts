@@ -53,7 +53,7 @@ export interface ClientOptions<M = any, V extends Values = "json"> {
   readonly types?: readonly AnyValueType[];
   /** Where the client logs what its callers cannot see. @default warnings and errors to the console */
   readonly log?: Log;
-  /** Measures time-outs; for tests. @default the system clock */
+  /** Measures timeouts; for tests. @default the system clock */
   readonly clock?: Clock;
 }
 

@@ -21,7 +21,7 @@ export interface CallOptions<Progress = unknown> {
   readonly within?:
     | { readonly signal: AbortSignal; readonly deadline: number | undefined }
     | undefined;
-  /** Called with each progress report, which also restarts the time-out. */
+  /** Called with each progress report, which also restarts the timeout. */
   readonly onProgress?: ((value: Progress) => void) | undefined;
   /** Called while the request is sent, if it has files or byte streams. */
   readonly onUploadProgress?: ((progress: UploadProgress) => void) | undefined;
@@ -48,7 +48,7 @@ export type AnyCallOptions = CallOptions & Partial<UploadOptions>;
 /** Most items that wait for a reader; stops a producer that ignores credit from filling memory. */
 const mostItems = 65_536;
 
-/** One call in progress: its options, its time-out, and the items that arrived before its reply. */
+/** One call in progress: its options, its timeout, and the items that arrived before its reply. */
 export class OutgoingCall implements Outgoing, TimedCall, Context {
   readonly outgoing: this = this;
   readonly request: Request;

@@ -288,7 +288,7 @@ function outgoingRequest(request: Request, context: Context, settings: RelaySett
   };
 }
 
-/** The remaining time of the caller, if it set a time-out. */
+/** The remaining time of the caller, if it set a timeout. */
 export function timeLeft(request: Request, context: Context, clock: Clock): number | undefined {
   const asked = request.timeoutMs ?? context.transport.timeoutMs;
   if (asked === undefined || context.deadline === undefined) return undefined;

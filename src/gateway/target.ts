@@ -270,7 +270,7 @@ function isTargetFault({ code, status }: WireError): boolean {
   }
 }
 
-/** Whether the target took longer than the gateway allows; a caller's shorter time-out does not count. */
+/** Whether the target took longer than the gateway allows; a caller's shorter timeout does not count. */
 function exceededGatewayLimit(request: Request, context: Context): boolean {
   return (
     context.ended?.code === ErrorCode.RequestTimeout &&

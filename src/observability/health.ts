@@ -4,11 +4,11 @@ import { type Clock, systemClock } from "../protocol/clock.ts";
 export type HealthCheck = (signal: AbortSignal) => unknown;
 
 export interface HealthOptions {
-  /** Time-out of each check. @default 2000 */
+  /** Timeout of each check. @default 2000 */
   readonly timeoutMs?: number;
   /** How long a result is reused; stops probes from overloading what is checked. @default 1000 */
   readonly cacheMs?: number;
-  /** Measures time-outs and the age of results. @default the system clock */
+  /** Measures timeouts and the age of results. @default the system clock */
   readonly clock?: Clock;
 }
 

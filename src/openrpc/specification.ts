@@ -42,7 +42,7 @@ export interface OpenrpcMethod {
   readonly "x-upload"?: { readonly item: JsonSchema };
   /** Repeating the call has no further effect. */
   readonly "x-idempotent"?: boolean;
-  /** The time-out of the server, in milliseconds. */
+  /** The timeout of the server, in milliseconds. */
   readonly "x-timeout-ms"?: number;
   /** The errors again, with their names and the schemas of their data. */
   readonly "x-errors"?: readonly DescribedError[];

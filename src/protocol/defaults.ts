@@ -1,4 +1,4 @@
-/** How long a call may take if neither its caller nor the server sets a time-out. */
+/** How long a call may take if neither its caller nor the server sets a timeout. */
 export const defaultTimeoutMs = 60_000;
 
 /** How long running calls may take to finish when a server or a connection closes. */

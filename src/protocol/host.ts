@@ -77,7 +77,7 @@ export interface HostOptions {
   readonly profile?: Profile;
   /** Where failures of handlers and wires are logged. @default warnings and errors to the console */
   readonly log?: Log;
-  /** The clock of time-outs and deadlines, such as a `FakeClock` in tests. @default systemClock */
+  /** The clock of timeouts and deadlines, such as a `FakeClock` in tests. @default systemClock */
   readonly clock?: Clock;
   /**
    * Types of values that JSON cannot express, for clients with `values: "rich"`; they need the same. `Date`, `bigint`,

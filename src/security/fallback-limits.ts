@@ -10,7 +10,7 @@ import {
   type Taken,
 } from "./limit-store.ts";
 
-/** Time-out of the store, longer than a healthy one ever takes. */
+/** Timeout of the store, longer than a healthy one ever takes. */
 const timeoutMs = 1_000;
 const late = `no answer within ${timeoutMs} ms`;
 /** How often a failing store is tried again. */

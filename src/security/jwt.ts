@@ -40,7 +40,7 @@ export interface JwtOptions {
   readonly cacheMs?: number;
   /** Least time between two fetches for unknown keys; stops callers from flooding the issuer. @default 30000 */
   readonly cooldownMs?: number;
-  /** Time-out for fetching the keys. @default 5000 */
+  /** Timeout for fetching the keys. @default 5000 */
   readonly timeoutMs?: number;
   /** Makes a principal from the claims; undefined refuses the token. It expires with the token unless it has `expiresAt`. @default principalOf */
   readonly principal?: (claims: JWTPayload) => Principal | undefined;

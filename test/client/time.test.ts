@@ -13,7 +13,7 @@ import { describe, expect, test } from "vitest";
 import { turn } from "../transports/contract-methods.ts";
 import { emptyStream, HandLink, parrot } from "./hand-link.ts";
 
-/** How coarse the shared timer of all time-outs is. */
+/** How coarse the shared timer of all timeouts is. */
 const tickMs = 10;
 
 /** "open", or the code that the promise was rejected with. */
@@ -32,7 +32,7 @@ function setUp(timeoutMs?: number) {
   return { clock, link, client };
 }
 
-describe("a time-out", () => {
+describe("a timeout", () => {
   test("sets no timer that outlives the calls, and also applies to later calls", async () => {
     const clock = new FakeClock(1_000_000);
     const server = createServer({ quick: () => "done", slow: () => new Promise(() => {}) });
@@ -236,7 +236,7 @@ describe("a signal", () => {
     controller.abort();
   });
 
-  test("of a time-out leaves no listener either", async () => {
+  test("of a timeout leaves no listener either", async () => {
     const { clock, client } = setUp(100);
     const { signal } = new AbortController();
     const call = client.call("a", [], { signal });

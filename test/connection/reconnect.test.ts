@@ -419,7 +419,7 @@ describe("while a link connects", () => {
     expect(await Promise.all(kept)).toEqual(["kept", "too"]);
   });
 
-  test("a time-out counts", async () => {
+  test("a timeout counts", async () => {
     const { clock, channels, client, connect } = await connecting();
     const call = client.call("slow", [], { timeoutMs: 100 });
     clock.advance(110);

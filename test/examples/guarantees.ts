@@ -126,7 +126,7 @@ export const guarantees: Readonly<Record<string, readonly Guarantee[]>> = {
       ],
     },
     {
-      says: "](mcp.md#time-outs-and-sizes) that never end",
+      says: "](mcp.md#timeouts-and-sizes) that never end",
       test: [
         "mcp/server/tools.test.ts",
         "methods of a server run no longer for agents than the server says",

@@ -24,7 +24,7 @@ export interface Chain {
 
 export async function startChain(fixture: Fixture, start: StartBackend): Promise<Chain> {
   const { limits } = serverOf(fixture);
-  // A message that goes on may be longer by its new id and its time-out.
+  // A message that goes on may be longer by its new id and its timeout.
   const maxMessageBytes = limits.maxMessageBytes + 256;
   const backend = await start({ ...fixture, limits: { ...limits, maxMessageBytes } });
   const options = fixture.profile === "contract" ? {} : optionsOf(fixture.profile);

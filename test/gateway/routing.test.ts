@@ -157,7 +157,7 @@ describe("routes", () => {
     });
   });
 
-  test("a route has a limit of calls in progress, and a time-out", async () => {
+  test("a route has a limit of calls in progress, and a timeout", async () => {
     const behind = await Behind.start({
       hang: method(
         {},

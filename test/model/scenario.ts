@@ -28,7 +28,7 @@ export interface Scenario {
     readonly close: number;
     /** Let the time of a reconnect pass. */
     readonly wait: number;
-    /** Let the time of every time-out pass. */
+    /** Let the time of every timeout pass. */
     readonly sleep: number;
   };
   /** Whether connecting takes time. @default false */

@@ -26,7 +26,7 @@ const itemsPerRead = 32;
 const shortMs = 100;
 /** Less than a short wait, so that a connection may close while a handler runs. */
 const drainMs = 50;
-/** Long enough for every time-out of calls and of shutdowns. */
+/** Long enough for every timeout of calls and of shutdowns. */
 const longMs = 61_000;
 
 interface Params {

@@ -139,7 +139,7 @@ describe("one entry per call", () => {
     expect(fieldsOf(log)[1]).toMatchObject({ method: "never", code: ErrorCode.ShuttingDown });
   });
 
-  test("a time-out is logged as the caller sees it", async () => {
+  test("a timeout is logged as the caller sees it", async () => {
     const { server, log } = watched();
     await server.receive(requestText("never", [], { timeoutMs: 1 }));
     expect(fieldsOf(log)).toMatchObject([{ method: "never", code: ErrorCode.RequestTimeout }]);

@@ -133,7 +133,7 @@ asyncio.run(main())
         expect(await output(place, program)).toEqual([...sums, 44850, null, 3, 7, [0, 1], 11]);
       });
 
-      test("a call takes a time-out, which reaches the server, and headers and a trace go along", async () => {
+      test("a call takes a timeout, which reaches the server, and headers and a trace go along", async () => {
         const { place, stops, traces, ...urls } = await served();
         const trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
         const program = `

@@ -23,7 +23,7 @@ import { HandLink } from "../client/hand-link.ts";
 import { deferred } from "../transports/contract/wire.ts";
 import { turn } from "../transports/contract-methods.ts";
 
-// Time-outs were measured by the time of day: setting the clock back kept calls for ever, setting it forward ended them.
+// Timeouts were measured by the time of day: setting the clock back kept calls for ever, setting it forward ended them.
 
 const start = 1_800_000_000_000;
 const hourMs = 3_600_000;
@@ -87,7 +87,7 @@ async function stateOf(call: Promise<unknown>): Promise<unknown> {
 }
 
 describe.each(wires)("over %s", (_, connect) => {
-  test("a client's time-out fires although the clock is set back", async () => {
+  test("a client's timeout fires although the clock is set back", async () => {
     const clock = new FakeClock(start);
     const { server, begun } = worker({ timeoutMs: Number.POSITIVE_INFINITY });
     const call = clientOf(await connect(server), clock, 500).call("work");
@@ -99,7 +99,7 @@ describe.each(wires)("over %s", (_, connect) => {
     expect(await stateOf(call)).toBe("TIMEOUT");
   });
 
-  test("a client's time-out does not fire early if the clock is set forward", async () => {
+  test("a client's timeout does not fire early if the clock is set forward", async () => {
     const clock = new FakeClock(start);
     const { server, begun, done } = worker({ timeoutMs: Number.POSITIVE_INFINITY });
     const call = clientOf(await connect(server), clock, 60_000).call("work");
@@ -116,7 +116,7 @@ describe.each(wires)("over %s", (_, connect) => {
     ["a travelled", {}, { timeoutMs: 500 }],
   ];
 
-  test.each(limits)("%s time-out fires although the clock is set back", async (_, own, given) => {
+  test.each(limits)("%s timeout fires although the clock is set back", async (_, own, given) => {
     const clock = new FakeClock(start);
     const { server, begun } = worker({ ...own, clock });
     // The caller's own clock stands still, so that only the server can end the call.
@@ -136,7 +136,7 @@ describe.each(wires)("over %s", (_, connect) => {
   });
 
   test.each(limits)(
-    "%s time-out comes no earlier because the clock is set forward",
+    "%s timeout comes no earlier because the clock is set forward",
     async (_, own, given) => {
       const clock = new FakeClock(start);
       const { server, begun, done } = worker({ ...own, clock });

@@ -25,7 +25,7 @@ async function printed(call: string): Promise<string> {
   return stdout;
 }
 
-test("a time-out fires although nothing else keeps the process alive", async () => {
+test("a timeout fires although nothing else keeps the process alive", async () => {
   expect(await printed('unanswered.call("never", [], { timeoutMs: 100 })')).toBe("TIMEOUT\n");
 });
 

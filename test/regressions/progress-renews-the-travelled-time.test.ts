@@ -16,7 +16,7 @@ import { afterEach, describe, expect, test } from "vitest";
 import { deferred } from "../transports/contract/wire.ts";
 import { turn } from "../transports/contract-methods.ts";
 
-/** One call, its time-out travelling with it, in which all ends have the same clock. */
+/** One call, its timeout travelling with it, in which all ends have the same clock. */
 const timeoutMs = 1_000;
 const close: (() => Promise<unknown>)[] = [];
 
@@ -82,25 +82,22 @@ const wires: [string, Connect][] = [
 ];
 
 describe.each(wires)("over %s", (_, connect) => {
-  test.each([false, true])(
-    "a call that reports outlasts its time-out (gateway: %s)",
-    async (by) => {
-      const clock = new FakeClock(1_000_000);
-      const { server, begun, done } = workerOf(clock);
-      const direct = await served(server, connect);
-      const link = by ? await served(await gatewayTo(direct, clock), connect) : direct;
-      const { answer, hears } = caller(link, clock);
-      const call = await begun;
-      for (let step = 1; step <= 5; step++) {
-        clock.advance(900);
-        await hears(call, step);
-        expect(call.deadline).toBeGreaterThan(clock.now() + 900);
-        expect(call.signal.aborted).toBe(false);
-      }
-      done.resolve("done");
-      expect(await answer).toBe("done");
-    },
-  );
+  test.each([false, true])("a call that reports outlasts its timeout (gateway: %s)", async (by) => {
+    const clock = new FakeClock(1_000_000);
+    const { server, begun, done } = workerOf(clock);
+    const direct = await served(server, connect);
+    const link = by ? await served(await gatewayTo(direct, clock), connect) : direct;
+    const { answer, hears } = caller(link, clock);
+    const call = await begun;
+    for (let step = 1; step <= 5; step++) {
+      clock.advance(900);
+      await hears(call, step);
+      expect(call.deadline).toBeGreaterThan(clock.now() + 900);
+      expect(call.signal.aborted).toBe(false);
+    }
+    done.resolve("done");
+    expect(await answer).toBe("done");
+  });
 
   test("the server's own limit counts from the start", async () => {
     const clock = new FakeClock(1_000_000);

@@ -2,7 +2,7 @@ import { createServer, silentLog } from "callwire";
 import { FakeClock } from "callwire/testing";
 import { expect, test } from "vitest";
 
-test("a server whose last call has ended has no timer for its time-out", async () => {
+test("a server whose last call has ended has no timer for its timeout", async () => {
   const clock = new FakeClock();
   let finish: () => void = () => {};
   const wait = (): Promise<void> =>

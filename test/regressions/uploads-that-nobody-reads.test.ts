@@ -6,7 +6,7 @@ import { expect, test } from "vitest";
 import { HandChannel, transport } from "../connection/hand-channel.ts";
 import { turn } from "../transports/contract-methods.ts";
 
-test("the time-out of an upload counts while its items are not read", async () => {
+test("the timeout of an upload counts while its items are not read", async () => {
   const clock = new FakeClock();
   const channel = new HandChannel();
   const client = createClient(new Connection(channel, { transport }), { clock, timeoutMs: 1_000 });

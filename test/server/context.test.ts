@@ -169,7 +169,7 @@ test("a deadline is the time of the call and the longest run together", async ()
   expect(deadlines).toEqual([1_002_000, 1_000_700, 1_002_000, 1_005_000]);
 });
 
-test("a server without a time-out has calls without a deadline", async () => {
+test("a server without a timeout has calls without a deadline", async () => {
   const { contexts, methods } = watched();
   const server = createServer(methods, { timeoutMs: Number.POSITIVE_INFINITY });
   await ask(server, "now");

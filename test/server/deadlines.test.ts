@@ -43,7 +43,7 @@ async function hasCome(answer: unknown): Promise<boolean> {
   return come;
 }
 
-/** Expects that the answer comes when the time is over, not before, and that it is a time-out. */
+/** Expects that the answer comes when the time is over, not before, and that it is a timeout. */
 async function expectTimeout(clock: FakeClock, answer: unknown, afterMs: number): Promise<void> {
   clock.advance(afterMs - 1);
   expect(await hasCome(answer)).toBe(false);
@@ -137,14 +137,14 @@ test("a caller cannot get more time than the server gives", async () => {
   await expectTimeout(clock, server.receive(text), 1_000);
 });
 
-test("a time-out that makes no sense is ignored", async () => {
+test("a timeout that makes no sense is ignored", async () => {
   for (const timeoutMs of [-1, "100", null, [100], { ms: 100 }, true]) {
     const { clock, server } = stuckServer();
     await expectTimeout(clock, server.receive(requestText("stuck", [], { timeoutMs })), 1_000);
   }
 });
 
-test("a wire may have the caller's time-out beside the message", async () => {
+test("a wire may have the caller's timeout beside the message", async () => {
   const transport = { kind: "test", headers: {}, remoteAddress: undefined, timeoutMs: 100 };
   const { clock, server } = stuckServer();
   await expectTimeout(clock, server.receive(requestText("stuck"), new Origin(transport)), 100);
@@ -177,7 +177,7 @@ test("the time that middleware waits counts", async () => {
   await expectTimeout(clock, answer, 400);
 });
 
-test("without a time-out a call may take forever", async () => {
+test("without a timeout a call may take forever", async () => {
   const { clock, gate, server } = stuckServer({ timeoutMs: Number.POSITIVE_INFINITY });
   const answer = server.receive(requestText("stuck"));
   clock.advance(10 * 365 * 24 * 3_600_000);
@@ -240,7 +240,7 @@ test("calls that end at once set no timer", () => {
   expect(clock.waiting).toBe(0);
 });
 
-test.each([-1, Number.NaN, "5", "x"])("a time-out of %j is refused where it is given", (given) => {
+test.each([-1, Number.NaN, "5", "x"])("a timeout of %j is refused where it is given", (given) => {
   const timeoutMs = given as number;
   const refusal = new TypeError(`timeoutMs must be a number of at least 0, not ${given}`);
   expect(() => createServer({}, { timeoutMs })).toThrow(refusal);

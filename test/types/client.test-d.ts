@@ -197,7 +197,7 @@ test("a known name has its types, and any other name needs the type of its resul
   await client.call<unknown>("not/in/the/contract", 5);
   // @ts-expect-error what the contract has is called as it says
   await client.call("math/add", { a: 1, b: "2" });
-  // @ts-expect-error a time-out is a number
+  // @ts-expect-error a timeout is a number
   await client.call("now", undefined, { timeoutMs: "5" });
 });
 

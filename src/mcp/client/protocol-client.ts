@@ -206,7 +206,7 @@ export class ProtocolClient {
 
   #inServerEra(next: ReturnType<Middleware>): ReturnType<Middleware> {
     return async (request, context) => {
-      // Progress extends the time-out of a tool call even if the caller does not listen to it.
+      // Progress extends the timeout of a tool call even if the caller does not listen to it.
       const reports =
         context.outgoing?.options?.onProgress !== undefined || request.method === "tools/call";
       const server = this.#server;

@@ -111,7 +111,7 @@ class CallTracer {
     return this.#current;
   }
 
-  /** Ends spans: only the watch sees time-outs and replies that cannot be serialized. */
+  /** Ends spans: only the watch sees timeouts and replies that cannot be serialized. */
   watch(service: Service): Watch {
     this.#services.add(service);
     service.onClose(() => this.#services.delete(service));

@@ -83,7 +83,7 @@ export type Expectation =
   | { readonly kind: "replies"; readonly replies: readonly ReplyPattern[] }
   /** An error with none of these codes, an HTTP status from 400 to 599, or a closed connection. */
   | { readonly kind: "refusal"; readonly except?: readonly number[] }
-  /** Any answer or a closed connection, but not a time-out. */
+  /** Any answer or a closed connection, but not a timeout. */
   | { readonly kind: "settled" }
   | { readonly kind: "status"; readonly from: number; readonly to: number }
   /** A response with this content type. */
@@ -100,7 +100,7 @@ export interface ConformanceExchange {
   readonly expect: Expectation;
   /** Regular expressions that the answer must not match, by the name used in reports. */
   readonly hides?: Readonly<Record<string, string>>;
-  /** Allows five times the time-out, for large messages. */
+  /** Allows five times the timeout, for large messages. */
   readonly slow?: boolean;
 }
 

@@ -72,7 +72,7 @@ export interface Received {
   /** Why the connection ended, if the server closed it. */
   readonly ended?: string;
   readonly crashed?: boolean;
-  /** The time-out passed before all expected messages arrived. */
+  /** The timeout passed before all expected messages arrived. */
   readonly timedOut: boolean;
   /** The connection stopped answering after this message. */
   readonly stuck?: boolean;

@@ -47,7 +47,7 @@ export class ConnectionSession implements Session {
     await this.#send(open.line, send);
     const probe = send.kind === "raw" || !this.#answersProbes ? undefined : this.#probe(open);
     const answered = (): boolean => probe === undefined || open.answersTo(probe);
-    // Without a probe, only the time-out shows that no answer comes.
+    // Without a probe, only the timeout shows that no answer comes.
     const canEnd = probe !== undefined || wanted > 0;
     const withTimeout = await open.until(
       () => canEnd && answered() && open.messages.length >= wanted,
@@ -216,7 +216,7 @@ class OpenLine implements LineListener {
     }
   }
 
-  /** Resolves with true once the condition holds or the connection ended, with false on time-out. */
+  /** Resolves with true once the condition holds or the connection ended, with false on timeout. */
   until(holds: () => boolean, timeoutMs: number, signal: AbortSignal): Promise<boolean> {
     return new Promise((resolve, reject) => {
       const settle = (run: () => void): void => {

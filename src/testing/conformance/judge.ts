@@ -94,7 +94,7 @@ function because({ timedOut, ended }: Received): string {
 function missing({ timedOut, ended, http }: Received): string {
   if (ended !== undefined) return `no answer: ${ended}`;
   if (http !== undefined) return `no answer except the HTTP status ${http.status}`;
-  return timedOut ? "no answer within the time-out" : "no answer";
+  return timedOut ? "no answer within the timeout" : "no answer";
 }
 
 function one(received: Received): string | undefined {
@@ -246,9 +246,7 @@ function refusalFault(except: readonly number[], received: Received): string | u
   if (http !== undefined) {
     return http.status >= 400 ? undefined : `the request was accepted with status ${http.status}`;
   }
-  return timedOut
-    ? "no answer within the time-out"
-    : "the request was accepted, expected a refusal";
+  return timedOut ? "no answer within the timeout" : "the request was accepted, expected a refusal";
 }
 
 function settledFault(received: Received): string | undefined {

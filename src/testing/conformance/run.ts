@@ -35,7 +35,7 @@ export interface ConformanceOptions extends ConformanceSelection {
     | undefined;
 }
 
-/** Factor on the time-out for large messages. */
+/** Factor on the timeout for large messages. */
 const slowFactor = 5;
 
 /**

@@ -73,7 +73,7 @@ function legacyOther(rest: (message: Message, say: (message: object) => void) =>
   });
 }
 
-test("each report of progress restarts the time-out of a call", async () => {
+test("each report of progress restarts the timeout of a call", async () => {
   const clock = new FakeClock();
   let report: (progress: number) => void = () => {};
   let finish: () => void = () => {};

@@ -235,7 +235,7 @@ test("progress only grows, and goes only to clients that asked for it", async ()
   await server.close();
 });
 
-test("a report restarts the caller's time-out", async () => {
+test("a report restarts the caller's timeout", async () => {
   const clock = new FakeClock();
   let report = (): void => {};
   let done = (_: string): void => {};

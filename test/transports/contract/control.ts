@@ -76,7 +76,7 @@ export function testControl(wire: Wire): void {
         expect(heard).toEqual(Array.from({ length: 50 }, (_, i) => i));
       });
 
-      test("each report restarts the time-out", async () => {
+      test("each report restarts the timeout", async () => {
         const { link } = await (await Session.start(wire)).connect();
         const { clock, hurried, patient } = clientsOf(link);
         const progress = [deferred(), deferred(), deferred()];
@@ -96,7 +96,7 @@ export function testControl(wire: Wire): void {
         expect(clock.now()).toBe(2700);
       });
 
-      test("and so does the time-out that travelled with the call", async () => {
+      test("and so does the timeout that travelled with the call", async () => {
         const client = await (await Session.start(wire)).client();
         const options = { timeoutMs: 30_000, onProgress() {} };
         expect(await client.call("renewed", undefined, options)).toBeGreaterThan(0);

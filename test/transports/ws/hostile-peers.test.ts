@@ -299,7 +299,7 @@ describe("a client that does not read", () => {
     own.resetAndDestroy();
   });
 
-  test("has a time-out that must be a number of at least 1", () => {
+  test("has a timeout that must be a number of at least 1", () => {
     const service = createServer(methods, { log: silentLog });
     expect(() => wsUpgrade(service, { writeTimeoutMs: 0 })).toThrow(TypeError);
   });

@@ -4,7 +4,7 @@ import type { Session } from "../session.ts";
 /** A session used this recently is not moved, so that busy ones cost nothing. */
 const restMs = 1_000;
 
-/** Sessions with the same idle time-out, the longest unused first. */
+/** Sessions with the same idle timeout, the longest unused first. */
 export class IdleSessions {
   readonly #sessions = new Map<string, Session>();
   readonly #clock: Clock;
