@@ -88,6 +88,20 @@ describe("bytes beside the messages of a connection", () => {
     expect(await channel.next()).toEqual({ jsonrpc: "2.0", result: 5, id: 7 });
   });
 
+  test("fail their call if they take too much memory", async () => {
+    const { channel, connection } = await greeted({ maxInFlightBytes: 10_000 });
+    channel.hear(call(7, 20_000));
+    expect(await channel.next()).toMatchObject({ method: "$/readBytes" });
+    for (let i = 0; i < 3; i++) channel.hearBytes(0, 0, 0, 0, 1, 0, ...Array(5_000).fill(1));
+    let message = await channel.next();
+    while (message["id"] !== 7) message = await channel.next();
+    const details = "bytes beside messages take too much memory";
+    expect(message).toMatchObject({
+      error: { code: -32005, data: { ran: true, reason: "busy", details } },
+    });
+    expect(connection.origin.inFlight).toBe(0);
+  });
+
   test("of a result are sent as far as there is credit for them, and stop when the reader does", async () => {
     const { channel, connection } = await greeted();
     channel.hear({ jsonrpc: "2.0", id: 8, method: "stream", types: {} });

@@ -202,3 +202,18 @@ test("an end in the middle of a message is reported", async () => {
     message: "The stream ended in the middle of a message.",
   });
 });
+
+test("bytes are unreadable for a listener that takes only text", () => {
+  const stream = new HandStream();
+  const options = { framing: lengthPrefixFraming, maxMessageBytes: 1000 };
+  const faults: unknown[] = [];
+  new StreamChannel(stream, options).listen({
+    message: () => faults.push("a message"),
+    fault: (fault) => faults.push(fault),
+    drain: () => {},
+    end: () => {},
+  });
+  const frame = lengthPrefixFraming.encodeBytes?.(Uint8Array.of(0, 0, 0, 0, 1, 0, 5));
+  stream.listener.data(frame as Uint8Array);
+  expect(faults).toEqual([{ kind: "unreadable", message: "a message must be text" }]);
+});

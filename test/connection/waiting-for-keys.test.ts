@@ -1,6 +1,7 @@
-import { createServer, type Middleware, silentLog } from "callwire";
+import { createServer, type Middleware, Origin, silentLog } from "callwire";
 import { type Channel, Connection } from "callwire/connection";
 import { expect, test } from "vitest";
+import { SealedChannel } from "../../src/connection/sealed-channel.ts";
 import type { Seal } from "../../src/protocol/seal.ts";
 import { HandChannel, PausingChannel, transport } from "./hand-channel.ts";
 
@@ -33,6 +34,44 @@ test("a connection is not read while the key of a message is looked up", async (
   await turn();
   expect(channel.messages).toMatchObject([{ id: 1, result: 1 }]);
   expect(channel.paused).toBe(false);
+});
+
+test("a connection that its reader has paused stays paused when a key was found", async () => {
+  const { seal, waiting } = slowSeal();
+  const channel = new PausingChannel();
+  const sealed = new SealedChannel(channel, seal, new Origin(transport), silentLog);
+  const messages: string[] = [];
+  sealed.listen({ message: (text) => messages.push(text), fault() {}, drain() {}, end() {} });
+  channel.hear(call(1));
+  // It is paused for the key already.
+  sealed.pause?.();
+  await turn();
+  waiting.shift()?.();
+  await turn();
+  expect(messages).toEqual([JSON.stringify(call(1))]);
+  expect(channel.paused).toBe(true);
+  sealed.resume?.();
+  expect(channel.paused).toBe(false);
+  sealed.pause?.();
+  expect(channel.paused).toBe(true);
+});
+
+test("a seal that throws is an internal error, and is logged", () => {
+  const thrown = new Error("no keys");
+  const logged: unknown[] = [];
+  const error = (fields: object) => void logged.push(fields);
+  const seal: Seal = {
+    seal: (text) => text,
+    open() {
+      throw thrown;
+    },
+  };
+  const channel = new HandChannel();
+  const service = createServer({ echo: () => 1 }, { log: { ...silentLog, error } });
+  new Connection(channel, { service, transport, seal: () => seal });
+  channel.hear(call(1));
+  expect(channel.messages).toMatchObject([{ error: { code: -32603 } }]);
+  expect(logged).toEqual([{ err: thrown }]);
 });
 
 test("on a wire that cannot wait, so many short messages may wait for a key and no more", async () => {

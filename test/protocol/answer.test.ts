@@ -237,6 +237,10 @@ test("a number that a double cannot hold is returned as written, at any place", 
 
 test("a profile may refuse null ids, params by position and batches", () => {
   const profile = { nullIds: false, positionalParams: false, batches: () => false };
+  const answered = new Host(() => success(1), { profile: { ...profile, notifications: false } });
+  expect(answered.receive('{"jsonrpc":"2.0","method":"m"}')).toContain(
+    'the member \\"id\\" is missing',
+  );
   const strict = new Host(({ params }) => success(params ?? null), { profile });
   const loose = new Host(({ params }) => success(params ?? null), {
     profile: { nullIds: true, positionalParams: true, batches: () => true },

@@ -1,8 +1,11 @@
 import {
+  type Context,
   compose,
+  defineErrors,
   type ErrorObject,
   type Handle,
   Host,
+  type LinkState,
   type Middleware,
   Origin,
   silentLog,
@@ -10,9 +13,11 @@ import {
 } from "callwire";
 import { FakeClock } from "callwire/testing";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { ChangingStates } from "../../src/connection/link-states.ts";
 import { base64, base64Url, fromBase64 } from "../../src/protocol/base64.ts";
 import { BriefMap } from "../../src/protocol/brief-map.ts";
 import { descriptorSchema } from "../../src/protocol/byte-schemas.ts";
+import { hasEnded, whenEnded } from "../../src/protocol/call-end.ts";
 import {
   composeAdmission,
   composeDisclosure,
@@ -473,6 +478,41 @@ test("what counts for a part of a peer counts for the whole", () => {
   expect([whole.inFlight, whole.openStreams]).toEqual([1, 1]);
   part.count(-1, -1);
   expect([whole.inFlight, whole.openStreams]).toEqual([0, 0]);
+});
+
+test("the end of a call whose context is wrapped is that of its signal", () => {
+  const controller = new AbortController();
+  const context = { signal: controller.signal } as Context;
+  let ended = 0;
+  whenEnded(context, () => ended++);
+  expect([hasEnded(context), ended]).toEqual([false, 0]);
+  controller.abort();
+  expect([hasEnded(context), ended]).toEqual([true, 1]);
+});
+
+test("definitions of errors are what they were", () => {
+  const errors = { NOT_FOUND: { code: 1404 } };
+  expect(defineErrors(errors)).toBe(errors);
+});
+
+test("a listener that throws keeps the state from nobody, and is logged", () => {
+  const logged: unknown[] = [];
+  const error = (fields: object, message: string) => void logged.push([fields, message]);
+  const states = new ChangingStates({ ...silentLog, error });
+  const thrown = new Error("no");
+  const seen: LinkState[] = [];
+  states.listen(() => {
+    throw thrown;
+  });
+  const leave = states.listen((state) => seen.push(state));
+  states.set("open");
+  leave();
+  states.set("closed");
+  expect(seen).toEqual(["open"]);
+  expect(logged).toEqual([
+    [{ err: thrown }, "an onState listener threw"],
+    [{ err: thrown }, "an onState listener threw"],
+  ]);
 });
 
 test("files and blobs in a message have a size, streams need none", () => {

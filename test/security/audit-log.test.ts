@@ -10,7 +10,7 @@ import {
 import { type FileHandle, open } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createClient, createServer, silentLog } from "callwire";
+import { createClient, createServer, type Middleware, RpcError, silentLog } from "callwire";
 import {
   type AuditLogOptions,
   type AuditSink,
@@ -27,6 +27,17 @@ import { ann, byToken, counted, request, trail } from "./serving.ts";
 function guarded(sink: AuditSink, options?: AuditLogOptions) {
   return { use: [auditLog(sink, options), authenticate(byToken, { anonymous: ["echo"] })] };
 }
+
+test("a call that middleware fails later is a line too", async () => {
+  const { lines, sink } = trail();
+  const failing: Middleware = (next) => async (request, context) => {
+    await next(request, context);
+    throw new RpcError(7, "the disk is full");
+  };
+  const server = createServer({ echo: () => 1 }, { use: [auditLog(sink), failing] });
+  expect(await server.receive(request("echo"))).toContain('"code":7');
+  expect(lines.map((line) => JSON.parse(line))).toMatchObject([{ method: "echo", code: 7 }]);
+});
 
 test("each decision is one line of JSON: principal, method, address and reason", async () => {
   const { lines, sink } = trail();

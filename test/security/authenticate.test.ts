@@ -323,6 +323,17 @@ describe("tickets of pages", () => {
     expect(() => tickets.issue(who("eve"))).toThrow("Server busy");
   });
 
+  test("make room when they expire", () => {
+    const clock = new FakeClock();
+    const tickets = new WebSocketTickets({ clock, validMs: 1_000, maxPerPrincipal: 1 });
+    tickets.issue(who("ann"));
+    clock.advance(999);
+    expect(() => tickets.issue(who("ann"))).toThrow("Server busy");
+    clock.advance(1);
+    tickets.issue(who("ann"));
+    expect(() => tickets.issue(who("ann"))).toThrow("Server busy");
+  });
+
   const who = (id: string) => ({ principal: { id } });
 });
 
@@ -371,6 +382,9 @@ describe("mutual TLS", () => {
     const { server } = serverOf([authenticate(mutualTls({ principalOf: () => undefined }))]);
     const http = await serveHttp(server, { port: 0, tls: asked });
     expect(await post(http.port, planner)).toEqual([401, refusal("1")]);
+    const certificate = { subjectAltNames: ["IP Address:127.0.0.1"] } as never;
+    const transport = { kind: "http", headers: {}, remoteAddress: undefined, certificate };
+    expect(await mutualTls().verify(transport)).toMatchObject({ code: -32001 });
   });
 
   function post(port: number, tls: object): Promise<[status: number | undefined, text: string]> {

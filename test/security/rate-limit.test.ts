@@ -18,6 +18,25 @@ test.each([-1, Number.NaN, "x"])("a method cannot cost %s", (cost) => {
 });
 
 describe("by address", () => {
+  test("connections count too, also if the store answers later", async () => {
+    const transport = (kind: string, remoteAddress: string | undefined) => ({
+      kind,
+      headers: {},
+      remoteAddress,
+    });
+    const now = memoryLimits({ clock: new FakeClock() });
+    const later: LimitStore = { take: async (...given) => now.take(...given) };
+    for (const store of [now, later]) {
+      const { admit } = rateLimit({ capacity: 1, perSecond: 1, store });
+      const ask = (address: string | undefined) =>
+        admit?.(() => ({ id: "next" }))(transport("ws", address));
+      const address = store === now ? "10.0.0.1" : "10.0.0.2";
+      expect(await ask(address)).toEqual({ id: "next" });
+      expect(await ask(address)).toMatchObject({ data: { reason: "rate-limited" } });
+      expect(await ask(undefined)).toEqual({ id: "next" });
+    }
+  });
+
   test("calls beyond the limit are answered with 429 and Retry-After", async () => {
     const clock = new FakeClock();
     const count = counted();

@@ -1,6 +1,6 @@
 import { createServer, silentLog } from "callwire";
 import { secureDefaults } from "callwire/security";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { json, send, serve } from "../transports/http/wire.ts";
 import { ann, byToken, counted, request, trail } from "./serving.ts";
 
@@ -31,6 +31,16 @@ test("one line guards a server against all that the issue names", async () => {
     "allow",
     "deny",
   ]);
+});
+
+test("decisions go to standard error unless there is a place for them", async () => {
+  const lines: string[] = [];
+  const write = vi.spyOn(console, "error").mockImplementation((line) => void lines.push(line));
+  onTestFinished(() => write.mockRestore());
+  const server = createServer({ echo: () => 1 }, secureDefaults({ credentials: byToken }));
+  await server.receive(request("echo"));
+  expect(lines.map((line) => JSON.parse(line))).toMatchObject([{ method: "echo" }]);
+  expect(lines[0]).not.toMatch(/\n$/);
 });
 
 test("its separator is that of the policy, unless that has its own", async () => {

@@ -28,9 +28,8 @@ export type Member = Item | InnerList;
 export function parseDictionary(text: string): ReadonlyMap<string, Member> | undefined {
   try {
     return new Reader(text).dictionary();
-  } catch (error) {
-    if (error instanceof SyntaxError) return undefined;
-    throw error;
+  } catch {
+    return undefined;
   }
 }
 
