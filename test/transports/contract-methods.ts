@@ -205,13 +205,12 @@ function contractMethods(draining: () => boolean) {
         }),
       },
       async function* ({ key, bytes, heard }) {
-        // As long on a wire that compresses.
-        const filler = randomBytes(bytes).toString("base64").slice(0, bytes);
         try {
           for (let i = 0; ; i++) {
             if (heard && i === 1) await journal.seen(`${key} heard`);
             counts.set(key, i + 1);
-            yield { i, filler };
+            // As long on a wire that compresses, which would find what stands in earlier items too.
+            yield { i, filler: randomBytes(bytes).toString("base64").slice(0, bytes) };
           }
         } finally {
           journal.note(`${key} left`);
