@@ -43,9 +43,9 @@ const oneWay: Traits = { duplex: false, streams: "buffers", inFlight: 200, uploa
 describeBackend("TCP", tcpBackend);
 describeBackend("WebSocket", webSocketBackend);
 describeBackend("HTTP", httpBackend, { ...oneWay, uploads: "buffers" });
-describeBackend("server-sent events", sseBackend, oneWay);
 if (isFull) {
-  // To a gateway, these are connections like TCP.
+  // To a gateway, these are like HTTP and like TCP.
+  describeBackend("server-sent events", sseBackend, oneWay);
   describeBackend("a unix socket", unixBackend);
   describeBackend("a message port", portBackend);
   // Starts a process for each test.

@@ -25,11 +25,11 @@ function describeFront(name: string, front: Front, more = extent): void {
 
 // The one that has no connections, so that a gateway has to tell replies apart by itself.
 describeFront("HTTP", httpFront(), {});
-describeFront("server-sent events", sseFront);
 describeFront("WebSocket", wsFront);
 
 if (isFull) {
-  // To a gateway, these are connections like WebSocket.
+  // To a gateway, these are like HTTP and like WebSocket.
+  describeFront("server-sent events", sseFront);
   describeFront("a unix socket", unixFront);
   describeFront("a message port", portFront);
   // Starts a process for each test.
