@@ -55,16 +55,17 @@ export async function runWorkers(
     workers: countOf(flags.workers),
     mounts: pages,
   });
-  // A worker that cannot start has logged the reason.
-  await opened(`port ${port}`, "--port", () => workers.start());
   const restart = (): void => {
     workers.restart().then(
       () => log.info({}, `restarted ${workers.pids.length} workers`),
       (error: unknown) => log.error({}, `${oneLine(error)}; kept the previous workers`),
     );
   };
+  // Before the workers start: an unhandled SIGHUP would end the process, and a change must not be missed.
   process.on("SIGHUP", restart);
   if (flags.watch === true && file !== undefined) watchFolder(dirname(file), restart);
+  // A worker that cannot start has logged the reason.
+  await opened(`port ${port}`, "--port", () => workers.start());
   await stopping;
   await workers.close();
   process.exit(0);

@@ -85,6 +85,12 @@ test("a rolling restart replaces all workers and loses no call", async () => {
   for (const pid of await pids(served.origin, 2)) expect(old.has(pid)).toBe(false);
 });
 
+test("SIGHUP while the workers start waits until they have started", async () => {
+  const served = await serveWorkers(methods, ["--workers", "2"]);
+  served.child.kill("SIGHUP");
+  await served.shown(/restarted 2 workers/, "stderr");
+});
+
 test("a worker that crashed is replaced, and the others answer meanwhile", async () => {
   const served = await serveWorkers(methods, ["--workers", "2"]);
   await pids(served.origin, 2);

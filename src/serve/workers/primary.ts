@@ -93,7 +93,13 @@ export class HttpWorkers implements AsyncDisposable {
   }
 
   /** Starts the workers; rejects if one of them cannot start. */
-  async start(): Promise<void> {
+  start(): Promise<void> {
+    const started = this.#start();
+    this.#restarting = started.catch(() => {});
+    return started;
+  }
+
+  async #start(): Promise<void> {
     const { port = 8000, host = "127.0.0.1" } = this.#options;
     this.#port = port === 0 ? await freePort(host) : port;
     // The first worker starts alone, so that a mistake is reported once.
@@ -110,7 +116,7 @@ export class HttpWorkers implements AsyncDisposable {
 
   /**
    * Replaces all workers, one after the other, without losing a call: each new one is ready before an old one stops. If a
-   * new one cannot start, the old ones stay and the promise rejects.
+   * new one cannot start, the old ones stay and the promise rejects. While the workers start, it waits for them.
    */
   restart(): Promise<void> {
     const restarted = this.#restarting.then(() => this.#restart());
