@@ -128,9 +128,9 @@ test("the api has the params and results of its methods", async () => {
   await api.echo("hi", 1, 2);
   // @ts-expect-error there is no such method
   await api.math.subtract({ a: 1, b: 2 });
-  // @ts-expect-error a group is no method
+  // @ts-expect-error a group is not a method
   await api.math({ a: 1, b: 2 });
-  // @ts-expect-error a method is no group
+  // @ts-expect-error a method is not a group
   await api.now.then();
 });
 
