@@ -7,7 +7,7 @@ import { HandChannel, transport } from "./hand-channel.ts";
 
 type Methods = Record<"a" | "b", () => Promise<unknown>> & Record<string, () => Promise<unknown>>;
 
-/** A link to a server that the test is, which can be away. */
+/** A link to a server that the test plays, and that can be away. */
 function setUp(options: ReconnectOptions | boolean = {}, more: ClientOptions = {}) {
   const clock = new FakeClock();
   const channels: HandChannel[] = [];
@@ -27,7 +27,7 @@ function setUp(options: ReconnectOptions | boolean = {}, more: ClientOptions = {
   return { clock, channels, state, link, client };
 }
 
-/** The server goes away after it has answered a call. */
+/** The server disconnects after it has answered a call. */
 async function loseServer({ channels, state, client }: ReturnType<typeof setUp>): Promise<void> {
   const first = client.call("first");
   await turn();
@@ -38,7 +38,7 @@ async function loseServer({ channels, state, client }: ReturnType<typeof setUp>)
   await turn();
 }
 
-/** Answers everything that was asked on this channel with its method. */
+/** Answers every request on this channel with its method. */
 function answerAll(channel: HandChannel | undefined): void {
   for (const message of channel?.messages ?? []) {
     for (const { method, id } of (Array.isArray(message) ? message : [message]) as {
@@ -222,7 +222,7 @@ describe("a healing link", () => {
         expect(outcome).toMatchObject({ reason: { code: "CONNECTION_LOST" } });
       }
       expect(state.attempts).toBe(1 + attempts);
-      // What is called later tries anew.
+      // A later call tries again.
       const call = client.call("write");
       await turn();
       answerAll(channels.at(-1));

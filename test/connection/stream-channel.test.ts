@@ -9,13 +9,13 @@ import {
 import { contentLengthFraming, lengthPrefixFraming, newlineFraming } from "callwire/framing";
 import { describe, expect, test } from "vitest";
 
-/** A stream whose other end is the test. */
+/** A stream whose other side is the test. */
 class HandStream implements ByteStream {
   readonly writes: string[] = [];
   bufferedBytes = 0;
   paused = false;
   ended = false;
-  /** Whether what is written stays in the buffer. */
+  /** Whether written bytes stay in the buffer. */
   clogged = false;
   #listener: ByteListener | undefined;
 

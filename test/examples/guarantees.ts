@@ -1,6 +1,6 @@
 /**
- * What the pages about behaviour promise: each "never", "always", "every" and "at most", by some words around it, and
- * the test that enforces it or the reason why it promises nothing.
+ * The promises of the pages about behaviour: each "never", "always", "every" and "at most", quoted
+ * with some words around it, and the test that enforces it or the reason why it promises nothing.
  */
 export interface Guarantee {
   readonly says: string;

@@ -1,4 +1,4 @@
-/** The wires between a gateway and what is behind it. */
+/** The wires between a gateway and its targets. */
 import { MessageChannel } from "node:worker_threads";
 import { connect, type NatsConnection } from "@nats-io/transport-node";
 import type { Link } from "callwire";
@@ -49,7 +49,7 @@ function overHttp(linkTo: (url: string) => Link): StartBackend {
     return {
       connect: () => linkTo(`http://127.0.0.1:${proxy.port}/rpc`),
       async close(options) {
-        // A server would wait a second for requests on connections that were opened beforehand.
+        // A server would wait a second for requests on connections that were opened in advance.
         if (options?.drainMs === 0) proxy.close();
         await server.close(options);
       },

@@ -151,7 +151,7 @@ describe("an upstream that shares a prefix with another and is away when the gat
     const { client, names } = await halfThere(late);
     expect(await names()).toEqual(["move"]);
     expect(await client.call("move")).toBe("moved");
-    // Only the one that nobody knows can have it.
+    // Only the upstream whose methods are unknown can have it.
     await expect(client.call("find")).rejects.toMatchObject({ code: -32009 });
     await late.start();
     await expect.poll(names).toEqual(["find", "move"]);
@@ -172,7 +172,7 @@ describe("an upstream that shares a prefix with another and is away when the gat
     expect(said).toEqual([told]);
     expect(await client.call("move")).toBe("moved");
     expect(await client.call("find")).toBe("found");
-    // Who has a name keeps it, also when it is away for a while.
+    // An upstream that has a name keeps it, even while it is away for some time.
     await there.stop();
     await expect(client.call("move")).rejects.toMatchObject({ code: -32009 });
     await there.start();

@@ -13,10 +13,10 @@ async function connectPeer({ nats }: Engine): Promise<NatsConnection> {
   return peer;
 }
 
-/** Readers leave when they have enough; by itself the client waits 300 ms for another answer. */
+/** Readers leave when they have enough; by default the client waits 300 ms for another answer. */
 const asking = { strategy: "timer", maxWait: 30_000 } as RequestManyOptions;
 
-/** What the client reads out of so many answers, by the names of the services. */
+/** What the client reads out of these answers, by the names of the services. */
 async function read<T extends { readonly name: string }>(
   asked: Promise<QueuedIterator<T>>,
   count: number,
@@ -29,7 +29,7 @@ async function read<T extends { readonly name: string }>(
   return answers;
 }
 
-/** The names and types of all members, however deep; of a list, those of its first entry. */
+/** The names and types of all members at any depth; of an array, those of its first entry. */
 function shapeOf(value: unknown): unknown {
   if (Array.isArray(value)) return value.slice(0, 1).map(shapeOf);
   if (typeof value !== "object" || value === null) return typeof value;

@@ -167,7 +167,7 @@ describe("what comes before the replies to a batch", () => {
     payload.cancel();
     const text = JSON.stringify(message("$/stream", { id: 1, value: "a" }));
     expect([payload.receive(text), heard, cancelled]).toEqual([true, [], 1]);
-    // A signal that is asked for late has aborted.
+    // A signal that is first read late has aborted.
     expect(payload.signal.aborted).toBe(true);
     expect(payloadOf([1]).payload.signal.aborted).toBe(false);
   });

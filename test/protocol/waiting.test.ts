@@ -97,7 +97,7 @@ describe("waiting", () => {
 });
 
 describe("running calls", () => {
-  /** Records how long the timers are that were set, and whether they keep the process alive. */
+  /** Records the delays of timers, and whether they keep the process alive. */
   class WatchedClock extends FakeClock {
     readonly set: [number, boolean | undefined][] = [];
     override after(delayMs: number, run: () => void, holds?: boolean) {
@@ -188,7 +188,7 @@ describe("the calls of a server", () => {
     running.held.bytes = 999;
     expect(running.hasRoomFor(origin, false)).toBe(true);
     running.held.bytes = 1_000;
-    // A call whose memory has been counted runs all the same.
+    // A call whose memory was counted runs anyway.
     expect([running.hasRoomFor(origin, false), running.hasRoomFor(origin, true)]).toEqual([
       false,
       true,

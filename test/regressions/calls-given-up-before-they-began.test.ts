@@ -18,7 +18,7 @@ import { requestText } from "../server/asking.ts";
 import { deferred } from "../transports/contract/wire.ts";
 import { turn } from "../transports/contract-methods.ts";
 
-/** Something that takes its time before a method, and how often the method ran. */
+/** Middleware that takes some time before a method, and how often the method ran. */
 function slow() {
   const ran: string[] = [];
   const opened = deferred();
@@ -95,7 +95,7 @@ test.each([
 test.each(["tcp", "http"])("a call that its caller gave up does not begin: %s", async (wire) => {
   const ran: string[] = [];
   const arrived = deferred();
-  // Looks for a caller until that is gone.
+  // Waits until the caller is gone.
   const use: Middleware = (next) => async (request, context) => {
     arrived.resolve();
     await once(context.signal, "abort");

@@ -6,7 +6,7 @@ import { expect, test } from "vitest";
 import { counted } from "../security/serving.ts";
 import { serve } from "../transports/http/wire.ts";
 
-// An Error without a code was taken for a principal without an id, who may call everything.
+// An Error without a code was taken for a principal without an id, which may call everything.
 test.each([
   ["an error without a code", () => new Error("bad")],
   ["later an error without a code", async () => new Error("bad")],

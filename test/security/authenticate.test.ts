@@ -131,7 +131,7 @@ describe("over HTTP", () => {
       return JSON.parse(text).result.methods.map(({ name }: { name: string }) => name);
     };
     expect(await names({})).toEqual(["echo"]);
-    // This caller is on the same machine, and so may know of system/wipe.
+    // This caller is on the same machine, so it may know of system/wipe.
     expect(await names(ann)).toEqual(["who", "echo", "fail", "system/wipe"]);
   });
 
@@ -250,7 +250,7 @@ describe("over WebSocket", () => {
       const http = await serve(counted().methods, {}, { use });
       const headers: Record<string, string> =
         kind === "a token" ? { authorization: `Bearer ${token}` } : { "x-api-key": key };
-      // The clock jumps, and a call that spans the jump must not have waited for so long.
+      // The clock jumps, and a call that spans the jump must not seem to have waited that long.
       const timeoutMs = Number.POSITIVE_INFINITY;
       await using client = createClient(webSocketLink(http.url, { headers }), { timeoutMs });
       expect(await client.call("who")).toBe("ann");

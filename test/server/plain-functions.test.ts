@@ -1,4 +1,4 @@
-/** Plain functions, whose params have names in their text only. */
+/** Plain functions, whose params have names only in their source. */
 import { createClient, createServer } from "callwire";
 import { memoryPair } from "callwire/connection";
 import { openrpcDocument } from "callwire/openrpc";
@@ -7,7 +7,7 @@ import { ask } from "./asking.ts";
 
 type Plain = (...args: never[]) => unknown;
 
-/** The function that a text means, with that text as its source. */
+/** The function with this source. */
 function written(source: string): Plain {
   return new Function(`return (${source})`)() as Plain;
 }
@@ -17,7 +17,7 @@ function member(source: string): Plain {
   return Object.values(written(`() => ({ ${source} })`)() as Record<string, Plain>)[0] as Plain;
 }
 
-/** In each form that can be written, and all answer what they got. */
+/** In every form that can be written; all return what they got. */
 const several: Readonly<Record<string, Plain>> = {
   arrow: written("(a, b) => [a, b]"),
   "async arrow": written("async(a,b)=>[a,b]"),

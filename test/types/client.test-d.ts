@@ -211,7 +211,7 @@ test("a known name must be used by its kind, with its params", async () => {
   expectTypeOf(await client.call("math/sum")).toEqualTypeOf<number>();
   expectTypeOf(await client.notify("now")).toEqualTypeOf<void>();
   for await (const item of client.stream("letters")) expectTypeOf(item).toEqualTypeOf<"a">();
-  // What any function gives may be a stream too.
+  // The return value of a function may be a stream too.
   expectTypeOf(await client.call("anything")).toBeAny();
   for await (const item of client.stream("anything")) expectTypeOf(item).toEqualTypeOf<unknown>();
   const either = Math.random() < 0.5 ? "now" : "later";

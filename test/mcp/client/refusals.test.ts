@@ -19,7 +19,7 @@ const eras = ["modern", "legacy"] as const;
 let http: HttpServer;
 let url: string;
 
-/** What a tool throws that needs more than the caller may. */
+/** The error of a tool that needs more permissions than the caller has. */
 function wants(status: number): RpcError {
   return new RpcError(-32004, "more", { scope: "notes write" }, { status });
 }
@@ -83,7 +83,7 @@ test.each(eras)(
   },
 );
 
-/** Has a token, and gets another one where `next` has it. */
+/** Has a token, and gets another one if there is a `next`. */
 class Steps implements Authorization {
   readonly challenges: Challenge[] = [];
   #current: string;

@@ -43,8 +43,9 @@ describeWith(["nats-server"], "a fleet of two processes", () => {
           const [block] = content;
           expect(block?.type === "text" && block.text).toMatch(expected);
         } catch (error) {
-          // What the killed process was running may have run, and so is not repeated. If its stream had begun, the
-          // other process says so when the killed one has been silent for long enough.
+          // Calls that the killed process was running may have run, so they are not repeated. If
+          // the stream of such a call had begun, the other process ends it when the killed one has
+          // been silent for long enough.
           const { code } = error as { code?: unknown };
           expect(killed).toBeDefined();
           expect(["CONNECTION_LOST", -32009]).toContain(code);
@@ -70,7 +71,8 @@ describeWith(["nats-server"], "a fleet of two processes", () => {
     });
     await Promise.all(all.map(work));
     await killed;
-    // No client had to begin a new session, and no client lost more than the call that it was making.
+    // No client had to start a new session, and no client lost more than the call that it was
+    // making.
     expect(proxy.opened).toBe(clients);
     expect(lost.length).toBeLessThanOrEqual(clients);
     for (const client of all)

@@ -316,7 +316,7 @@ test("messages of a task reach a client that subscribed after it had begun", asy
   const params = { name: "reports", task: {}, _meta: { progressToken: "p" } };
   await client.post(request("tools/call", params));
   const events = eventsOf(await client.get());
-  // An empty one comes first.
+  // An empty chunk comes first.
   await events.next();
   report();
   const said = JSON.parse((await events.next()).value?.data ?? "");

@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import type { ContractMethods } from "../contract-methods.ts";
 import { deferred, Session, type Wire } from "./wire.ts";
 
-/** What steers a call while it is open: cancellation, progress and time. */
+/** Messages about an open call: cancellation, progress and time. */
 export function testControl(wire: Wire): void {
   const { duplex = true, streams = "credit" } = wire;
 
@@ -100,7 +100,7 @@ export function testControl(wire: Wire): void {
         const client = await (await Session.start(wire)).client();
         const options = { timeoutMs: 30_000, onProgress() {} };
         expect(await client.call("renewed", undefined, options)).toBeGreaterThan(0);
-        // The server's own minute goes on.
+        // The server's own minute continues.
         const own = { timeoutMs: 70_000, onProgress() {} };
         expect(await client.call("renewed", undefined, own)).toBe(0);
       });

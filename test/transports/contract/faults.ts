@@ -6,7 +6,7 @@ import { Session, type Wire } from "./wire.ts";
 const echo = '{"jsonrpc":"2.0","method":"echo","params":["hi"],"id":1}';
 const echoed = { jsonrpc: "2.0", result: "hi", id: 1 };
 
-/** What is no message, and what is too much. */
+/** Messages that are invalid, and messages that are too many or too long. */
 export function testFaults(wire: Wire): void {
   const { duplex = true, oversize = "answer", shared = true } = wire;
   const { garbage = "cut", measured = true, hops = 1 } = wire;

@@ -56,7 +56,7 @@ test("a connection that is reset while it is made has carried nothing, so that t
   const server = createServer({ charge: () => "once" }, { log: silentLog });
   onTestFinished(() => server.close());
   const { url } = await serveHttp(server, { port: 0 });
-  // As the kernel tells of a server that stopped listening before it took the connection.
+  // As the kernel reports a server that stopped listening before it accepted the connection.
   const why = Object.assign(new Error("connect ECONNRESET"), {
     code: "ECONNRESET",
     syscall: "connect",

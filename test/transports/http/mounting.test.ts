@@ -30,7 +30,7 @@ async function listen(listener: RequestListener): Promise<number> {
   return (http.address() as AddressInfo).port;
 }
 
-/** What every way of mounting has to do. */
+/** The requirements for every way of mounting. */
 async function expectService(port: number): Promise<void> {
   const client = createClient<typeof server.api>(httpLink(`http://127.0.0.1:${port}/rpc`));
   expect(await client.call("add", [2, 3])).toBe(5);
@@ -108,7 +108,7 @@ describe("Node", () => {
   ])("Express, where other code answers %s (%s) while it runs", async (name, accept) => {
     const app = express();
     app.use((request, response, next) => {
-      // The body has come, and its call is answered before anybody can say so.
+      // The body has arrived, and its call is answered before a test can react.
       next();
       request.prependListener("end", () => response.status(503).end("too late"));
     });

@@ -1,4 +1,6 @@
-/** The replies to a batch come together, so none of its calls may hold up the others for nothing. */
+/**
+ * The replies to a batch arrive together, so none of its calls may delay the others without need.
+ */
 import { batching, createClient, createServer, method, type Peer, stream } from "callwire";
 import { natsLink } from "callwire/nats";
 import { expect, test } from "vitest";
@@ -9,7 +11,7 @@ import { Engine } from "./engine.ts";
 
 const subject = "test";
 
-/** Methods that run until they are given up. */
+/** Methods that run until they are cancelled. */
 function lasting() {
   const begun = deferred();
   const stopped = deferred();
@@ -79,7 +81,7 @@ describeWith(["nats-server"], "a batch over NATS", () => {
     while (runs.length === 0) await turn();
     controller.abort();
     await expect(given).rejects.toMatchObject({ code: "ABORTED" });
-    // Behind the cancel on the way to the only worker.
+    // Sent after the cancel, to the only worker.
     expect(await client.call("hi")).toBe("hi");
     gate.resolve();
     await Promise.all([first, last]);

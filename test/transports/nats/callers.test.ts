@@ -22,7 +22,7 @@ const subject = "test";
 const aliveMs = 1000;
 const busy = { code: ErrorCode.ServerBusy };
 
-/** Calls that are held until they are let go, and how many of them run. */
+/** Calls that wait until they are released, and how many of them run. */
 class Held {
   readonly methods: Methods;
   running = 0;
@@ -49,7 +49,7 @@ class Held {
   }
 }
 
-/** So long that everything that was sent has arrived, and been answered. */
+/** Long enough that everything that was sent has arrived, and has been answered. */
 async function settled(...connections: NatsConnection[]): Promise<void> {
   for (let i = 0; i < 3; i++) await Promise.all(connections.map((each) => each.flush()));
 }
@@ -203,7 +203,7 @@ describeWith(["nats-server"], "callers over NATS", () => {
     const own = await engine.connect();
     const client = createClient(natsLink(own, { subject }));
     for (let i = 0; i < 5; i++) await client.notify("hold");
-    // What was sent before has arrived when this is answered.
+    // Everything sent before has arrived when this is answered.
     expect(await client.call("echo", ["a call"])).toBe("a call");
     expect(held.running).toBe(3);
     held.release();
@@ -229,7 +229,7 @@ describeWith(["nats-server"], "callers over NATS", () => {
     await first?.return?.();
     for (;;) {
       const outcome = await open().catch((error: unknown) => error);
-      // The worker hears a moment later that the first is left.
+      // The worker learns a moment later that the first was abandoned.
       if (!(outcome instanceof Error)) break;
       expect(outcome).toMatchObject(busy);
     }

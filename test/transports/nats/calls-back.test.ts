@@ -1,4 +1,4 @@
-/** A worker that calls its caller back leaves the way to the call as it was. */
+/** A worker that calls its caller back does not change where messages about the call go. */
 import type { NatsConnection } from "@nats-io/transport-node";
 import {
   createClient,
@@ -21,7 +21,7 @@ const subject = "test";
 const aliveMs = 1_000;
 const own = { hi: () => "hi", echo: (value: unknown) => value };
 
-/** A worker, and a client whose time stands still until it is moved. */
+/** A worker, and a client whose time stands still until the test moves it. */
 async function joined(methods: Methods, service: Methods | null = own) {
   const engine = await Engine.start();
   const { connection: worker } = await engine.serve(methods, { aliveMs: 1e6 });
@@ -38,12 +38,12 @@ async function joined(methods: Methods, service: Methods | null = own) {
   return { client: createClient(link), passTime };
 }
 
-/** So long that everything that was sent has arrived, and been answered. */
+/** Long enough that everything that was sent has arrived, and has been answered. */
 async function settled(...connections: NatsConnection[]): Promise<void> {
   for (let i = 0; i < 3; i++) await Promise.all(connections.map((each) => each.flush()));
 }
 
-/** Both at once, over the way of the call or that of its caller. */
+/** Both at once, over the reply subject of the call or that of its caller. */
 function twoAtOnce(peer: Peer): Promise<unknown> {
   return createClient<typeof own>(peer).batch((b) => [b.hi(), b.echo("two")]);
 }

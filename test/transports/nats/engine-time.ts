@@ -2,12 +2,15 @@ import { connect, type NatsConnection } from "@nats-io/transport-node";
 import { type Clock, systemClock } from "callwire";
 import type { NatsServer } from "./nats-server.ts";
 
-/** Time that passes only while the engine answers, so that a busy machine is not taken for a parted network. */
+/**
+ * Time that passes only while nats-server answers, so that a busy machine does not look like a
+ * network partition.
+ */
 export class EngineTime implements Clock {
   readonly #engine: () => NatsServer;
   #witness: Promise<NatsConnection> | undefined;
 
-  /** The engine has been started by the time that something is waited for. */
+  /** nats-server has been started before anything is awaited. */
   constructor(engine: () => NatsServer) {
     this.#engine = engine;
   }
@@ -36,7 +39,7 @@ export class EngineTime implements Clock {
 
   async #answered(): Promise<void> {
     this.#witness ??= connect({ port: this.#engine().port, reconnect: false });
-    // It fails only where the engine is gone for good.
+    // It fails only if nats-server is gone for good.
     await this.#witness.then((witness) => witness.flush()).catch(() => {});
   }
 }

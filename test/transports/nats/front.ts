@@ -4,11 +4,11 @@ import { type Front, Inbox, Proxies } from "../contract.ts";
 import { EngineTime } from "./engine-time.ts";
 import type { NatsServer } from "./nats-server.ts";
 
-/** How soon an end notices that another is gone. */
+/** How soon one side notices that the other is gone. */
 const aliveMs = 100;
 let subjects = 0;
 
-/** NATS with an engine that has been started by the time that something is served. */
+/** NATS with a nats-server that has been started before anything is served. */
 export function natsFront(engine: () => NatsServer): Front {
   const clock = new EngineTime(engine);
   return {

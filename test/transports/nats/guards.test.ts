@@ -1,4 +1,4 @@
-/** Guards of several servers that keep what they know in buckets of NATS. */
+/** Guards of several servers that keep their state in buckets of NATS. */
 import { request } from "node:http";
 import { Kvm } from "@nats-io/kv";
 import { createClient, createServer, ErrorCode, silentLog } from "callwire";
@@ -22,7 +22,8 @@ describeWith(["nats-server"], "guards that share buckets of NATS", () => {
     const engine = await Engine.start(withBuckets);
     const clock = new FakeClock();
     const costs = { echo: 2 };
-    // By the machine's clock an engine that is busy for a second would count as one that hangs.
+    // With the machine's clock, a nats-server that is busy for a second would count as one that
+    // hangs.
     const limit = { by: "principal", capacity: 30, perSecond: 1, costs, clock } as const;
     const counts = [counted(), counted()];
     for (const { methods } of counts) {
@@ -101,9 +102,9 @@ describeWith(["nats-server"], "guards that share buckets of NATS", () => {
     const headers = { "idempotency-key": "cart 7" };
     const first = await clients[0]?.call("pay", [5], { headers });
     expect(first).toEqual({ amount: 5, run: 1 });
-    // The caller signs anew, so this is another message with the same key.
+    // The caller signs again, so this is another message with the same key.
     expect(await clients[1]?.call("pay", [5], { headers })).toEqual(first);
-    // Somebody who saw the message sends its bytes again.
+    // An attacker who saw the message sends its bytes again.
     for (const port of ports) {
       const { status } = await post(port, sent[0] as Sent);
       expect(status).toBe(401);
@@ -117,7 +118,7 @@ interface Sent {
   readonly body: string;
 }
 
-/** Both servers stand for one name. */
+/** Both servers have the same name. */
 function post(port: number, { headers, body }: Sent): Promise<Response> {
   return new Promise((resolve, reject) => {
     const all = { ...headers, host: "api.example" };

@@ -29,7 +29,7 @@ describeWith(["nats-server"], "a worker of durable notifications that closes", (
     const manager = await jetstreamManager(near, patient);
     const counts = () => manager.consumers.info("JOBS", consumer);
     const publisher = createClient(durableLink(near, { ...where, ...own }));
-    // Having handled one, the worker has just asked for the next.
+    // Having handled one, the worker has just requested the next.
     await publisher.notify("note", [6]);
     await expect.poll(() => handled).toEqual([6]);
     await expect.poll(async () => (await counts()).num_waiting).toBe(1);
@@ -64,7 +64,8 @@ describeWith(["nats-server"], "a worker of durable notifications that closes", (
       await publisher.notify("note");
       await given.promise;
       const closed = first.close();
-      // It takes nothing more when its method fails, and the engine must not lay that aside for it.
+      // It takes nothing more when its method fails, and nats-server must not hold the notification
+      // back for it.
       for (let i = 0; i < 3; i++) await connection.flush();
       end.resolve();
       await closed;

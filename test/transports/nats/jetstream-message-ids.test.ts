@@ -1,4 +1,4 @@
-/** Message ids of durable notifications. A stream keeps those of all its subjects together. */
+/** Message ids of durable notifications. A stream checks those of all its subjects together. */
 import { createHmac } from "node:crypto";
 import { jetstream, jetstreamManager } from "@nats-io/jetstream";
 import { createClient, createServer, type Methods, silentLog } from "callwire";
@@ -9,13 +9,13 @@ import { deferred } from "../contract/wire.ts";
 import { Engine } from "./engine.ts";
 
 const subject = "jobs";
-/** For a link that never repeats what is confirmed late. */
+/** For a link that never repeats a notification because its confirmation is late. */
 const once = { subject, timeoutMs: 60_000, attemptMs: 60_000 };
 const login = (user: string) => ({ user, pass: user });
 const textOf = (method: string, param: string): string =>
   JSON.stringify({ jsonrpc: "2.0", method, params: [param] });
 
-/** A worker, and somebody who may publish to one of its subjects, and to one of the dead letters. */
+/** A worker, and a user that may publish to one of its subjects, and to one of the dead letters. */
 async function scene(methods: Methods) {
   const engine = await Engine.start(`
     jetstream: { store_dir: "$FOLDER" }
@@ -32,7 +32,7 @@ async function scene(methods: Methods) {
   return { connection, thief };
 }
 
-/** Collects the params of a method until one says that it is the last. */
+/** Collects the params of a method until a call says that it is the last. */
 function collector() {
   const seen: string[] = [];
   const last = deferred();
@@ -48,7 +48,7 @@ describeWith(["nats-server"], "a message id of a durable notification", () => {
     const { seen, last, note } = collector();
     const { connection, thief } = await scene({ note, other: () => {} });
     const messageIdSecret = "a secret of all our links";
-    // As it is, and as a link without a secret would write it.
+    // As given, and as a link without a secret would write it.
     const guesses = ["jobs.any.note", "jobs.any.other"].map((where) =>
       createHmac("sha256", "")
         .update(JSON.stringify([where, "order 7"]))

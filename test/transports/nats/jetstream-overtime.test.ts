@@ -50,7 +50,7 @@ describeWith(["nats-server"], "durable notifications whose method continues afte
     await jobs.notify("work", ["long"]);
     await jobs.notify("work", ["next"]);
     await timedOut.promise;
-    // Its signs of work go on.
+    // It continues to report that it works.
     vi.advanceTimersByTime(6_000);
     for await (const message of signs) expect(message.string()).toBe("+WPI");
     expect(seen).toEqual(["long begins"]);

@@ -20,7 +20,7 @@ describeWith(["nats-server"], "durable notifications that fail while NATS is res
     const connection = await engine.connect();
     const server = createServer({ note }, { log: silentLog });
     onTestFinished(() => server.close({ drainMs: 0 }));
-    // NATS has to be back within the delay: later, nobody may ask for another try.
+    // NATS must be back within the delay: later, no worker may request another try.
     const options = { ...where, ackWaitMs: 600_000, delayMs: 5_000 };
     await serveDurable(server, connection, options);
     const link = durableLink(await engine.connect(), { ...where, key: () => "k" });

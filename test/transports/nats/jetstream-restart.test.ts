@@ -83,7 +83,7 @@ describeWith(["nats-server"], "durable notifications when NATS restarts", () => 
     await publisher.notify("note", [1]);
     await started.promise;
     await engine.stop(connection);
-    // As it is on disk when the engine is killed before it has written down what comes now.
+    // As it is on disk if nats-server is killed before it has written the next changes.
     const forget = engine.snapshot();
     await engine.start(connection);
     gate.resolve();

@@ -54,7 +54,7 @@ describeWith(["nats-server"], "durable notifications", () => {
 
   test("are stored until there is a worker, and handled once each", async () => {
     const subject = `kept${++subjects}`;
-    // The first worker makes the stream and leaves.
+    // The first worker creates the stream and leaves.
     await (await serve({ note: () => {} }, { subject })).close();
     const publisher = createClient(durableLink(await open(), { subject }));
     const sent = Array.from({ length: 100 }, (_, i) => i);
@@ -177,7 +177,7 @@ describeWith(["nats-server"], "durable notifications", () => {
           message,
         }),
       );
-    // Another try would not help where the params are wrong.
+    // Another try would not help if the params are wrong.
     await publisher.notify("check", { x: "no number" });
     expect((await hopeless.promise).headers).toMatchObject({
       "error-code": [`${ErrorCode.InvalidParams}`],
@@ -240,7 +240,7 @@ describeWith(["nats-server"], "durable notifications", () => {
     const connections = await Promise.all(Array.from({ length: 8 }, () => open()));
     const server = createServer({ note: () => {} }, { log: silentLog });
     onTestFinished(() => server.close());
-    // The engine mistakes one of them for another stream now and then only.
+    // nats-server confuses one of them with another stream only now and then.
     for (let round = 0; round < (isFull ? 40 : 5); round++) {
       const options = { subject: `together${++subjects}`, storage: "memory" } as const;
       await Promise.all(connections.map((each) => serveDurable(server, each, options)));
@@ -272,7 +272,7 @@ describeWith(["nats-server"], "durable notifications", () => {
     const where = { subject: `nameless${++subjects}`, partitions: 2 };
     await serve({ note: () => {} }, where);
     const connection = await open();
-    // With numbers all would wait in one row, without a word.
+    // With numbers, all would silently wait in one queue.
     for (const key of [7, null, {}]) {
       const publisher = createClient(
         durableLink(connection, { ...where, key: () => key as never }),
@@ -364,7 +364,7 @@ describeWith(["nats-server"], "durable notifications", () => {
     expect(isStored).toBe(false);
     proxy.thaw();
     await storing;
-    // What follows is stored behind everything that was held up.
+    // Later notifications are stored after everything that was delayed.
     await publisher.notify("note", ["third"]);
     const manager = await jetstreamManager(await open(), patient);
     const { state } = await manager.streams.info(subject.toUpperCase());
@@ -418,7 +418,8 @@ describeWith(["nats-server"], "durable notifications", () => {
 
   test("that nats-server does not confirm may be stored", async () => {
     const connection = await open();
-    // A service that takes the subject and says nothing, as a stream does whose cluster is in trouble.
+    // A service that takes the subject and does not answer, like a stream whose cluster is in
+    // trouble.
     const subject = `silent${++subjects}`;
     connection.subscribe(`${subject}.>`, { callback: () => {} });
     await connection.flush();
@@ -434,7 +435,7 @@ describeWith(["nats-server"], "durable notifications", () => {
     await connection.flush();
     const link = durableLink(await open(), { ...where, key: () => "k", timeoutMs: 100 });
     const publisher = createClient(link);
-    // Both at the same moment, so that the time of the second is up when the first has failed.
+    // Both at the same moment, so that the second has timed out when the first has failed.
     const time = vi.spyOn(performance, "now").mockReturnValue(performance.now());
     const both = [1, 2].map((i) => publisher.notify("x", [i]));
     time.mockRestore();
@@ -582,7 +583,8 @@ describeWith(["nats-server"], "durable notifications", () => {
 
   test("with one key stay in order without being awaited, also when one has to be sent again", async () => {
     const where = { subject: `turn${++subjects}`, partitions: 2 };
-    // Nobody stores the first: who hears it says nothing, as an engine does that goes down.
+    // The first is not stored: a subscriber receives it and does not answer, like a nats-server
+    // that shuts down.
     const seen = deferred();
     const silent = await open();
     silent.subscribe(`${where.subject}.>`, { callback: () => seen.resolve() });

@@ -15,7 +15,7 @@ import { LongPayment } from "./long-payment.ts";
 type Pay = () => Promise<unknown>;
 
 describeWith(["nats-server"], "idempotency keys when NATS restarts", () => {
-  /** What the workers of the test say in their logs. */
+  /** The log messages of the workers of the test. */
   let said: string[] = [];
 
   function payAt(
@@ -26,7 +26,7 @@ describeWith(["nats-server"], "idempotency keys when NATS restarts", () => {
   ): Pay {
     const own = said;
     const note = (_: object, sentence: string): void => {
-      // A nats-server that gets no CPU time is no fault.
+      // A nats-server that gets no CPU time is not a fault.
       if (!sentence.startsWith("a bucket of NATS does not answer")) own.push(sentence);
     };
     const use = [idempotency(bucket, { key: () => "k", ...options })];
@@ -74,7 +74,7 @@ describeWith(["nats-server"], "idempotency keys when NATS restarts", () => {
     const [bucket, other] = buckets as [KV, KV];
     let isLost = false;
     const looked = deferred();
-    /** Writes, and does not hear of it. */
+    /** Writes, and gets no confirmation. */
     const deaf = altered(bucket, {
       async update(write) {
         const result = await write();
@@ -155,7 +155,7 @@ describeWith(["nats-server"], "idempotency keys when NATS restarts", () => {
     await expect.poll(() => looks.length).toBe(3);
     clock.advance(1_100);
     expect(await answer).toMatchObject({ error: { code: ErrorCode.RequestTimeout } });
-    // However busy the machine is, a pause is never shorter than it was meant to be.
+    // However busy the machine is, a pause is never shorter than intended.
     for (const [i, at] of looks.entries()) expect(at - (looks[i - 1] ?? 0)).toBeGreaterThan(50);
     payment.end();
     await first;
@@ -185,7 +185,7 @@ describeWith(["nats-server"], "idempotency keys when NATS restarts", () => {
 
 type Action = () => Promise<unknown>;
 
-/** A bucket some of whose actions go another way. */
+/** A bucket some of whose operations are replaced. */
 function altered(bucket: KV, own: Readonly<Record<string, (run: Action) => Promise<unknown>>>): KV {
   return new Proxy(bucket, {
     get(target, name) {

@@ -278,7 +278,7 @@ describeWith(["nats-server"], "idempotency keys on NATS", () => {
     expect(errors).toEqual(["could not store the result under its idempotency key"]);
   });
 
-  /** Tells of each sign that the worker of the only call gives. */
+  /** Reports each sign that the worker of the only call gives. */
   async function signsIn(bucket: KV): Promise<() => Promise<unknown>> {
     const watch = await bucket.watch();
     onTestFinished(() => watch.stop());
@@ -342,7 +342,8 @@ describeWith(["nats-server"], "idempotency keys on NATS", () => {
     clock.advance(1_000);
     expect(clock.waiting).toBe(0);
     const second = client.call("pay", [], key("k"));
-    // After half of the lease it asks whether somebody leads the bucket, who could be told a sign.
+    // After half of the lease it asks whether the bucket has a leader, which could have stored a
+    // sign.
     for (let i = 0; i < 2; i++) {
       await expect.poll(() => clock.waiting).toBe(1);
       clock.advance(1_500);
@@ -431,7 +432,7 @@ describeWith(["nats-server"], "rate limits on NATS", () => {
       for (let i = 0; i < 40; i++) if (await take(i)) count++;
       return count;
     };
-    // The bucket, and once what the clocks differ by.
+    // The bucket, and once the difference of the clocks.
     expect(await allowed()).toBeLessThanOrEqual(20);
     expect(await allowed()).toBe(0);
     clock.advance(1_000);

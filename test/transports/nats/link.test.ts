@@ -15,7 +15,7 @@ import { Engine, nobodyHears, patient } from "./engine.ts";
 const subject = "test";
 const aliveMs = 1_000;
 
-/** Lets time pass until something is over; in between, what was asked is answered. */
+/** Lets time pass until something is over; in between, requests are answered. */
 async function passing<T>(
   clock: FakeClock,
   over: Promise<T>,
@@ -33,7 +33,7 @@ async function passing<T>(
   return over;
 }
 
-/** A worker that keeps what it is given, until its connection is cut off without a word. */
+/** A worker that keeps what it gets, until its connection is cut without notice. */
 async function doomedWorker(engine: Engine, more: Record<string, () => unknown> = {}) {
   const proxy = await startProxy({ port: engine.nats.port });
   const connection = await engine.connect({ port: proxy.port, reconnect: false });
@@ -45,7 +45,7 @@ async function doomedWorker(engine: Engine, more: Record<string, () => unknown> 
   };
   const server = createServer({ hold, ...more }, { log: silentLog });
   await serveNats(server, connection, { subject });
-  /** Resolves when the engine knows. */
+  /** Resolves when nats-server has noticed. */
   const die = async (witness: NatsConnection): Promise<void> => {
     proxy.close();
     await nobodyHears(witness, "doomed");
@@ -156,7 +156,7 @@ describeWith(["nats-server"], "natsLink", () => {
       name: "WireError",
       code: "TOO_LARGE",
     });
-    // Three bytes for each character, and so only as bytes too long.
+    // Three bytes for each character, so it is too long only in bytes.
     await expect(client.call("repeat", ["世".repeat(400), 1])).rejects.toMatchObject({
       code: "TOO_LARGE",
     });
@@ -234,7 +234,7 @@ describeWith(["nats-server"], "natsLink", () => {
     const doomed = await doomedWorker(engine);
     const call = client.call("hold");
     await doomed.started;
-    // What it says of itself has arrived here before.
+    // Its announcement has arrived here before.
     await doomed.connection.flush();
     await own.flush();
     await doomed.die(own);
@@ -346,7 +346,7 @@ describeWith(["nats-server"], "natsLink", () => {
     const client = createClient(natsLink(await engine.connect(), { subject, aliveMs, clock }));
     const call = client.call("slow");
     await asked.promise;
-    // Long enough for every question that could be asked.
+    // Long enough for every possible probe.
     for (let i = 0; i < 50; i++) {
       clock.advance(aliveMs);
       await client.call("none").catch(() => {});
@@ -406,7 +406,8 @@ describeWith(["nats-server"], "natsLink", () => {
     let failures = 0;
     let failuresOfTurn = 0;
     let answer: unknown;
-    // What only runs between two calls would not run at all if a failure took no turn of the event loop.
+    // Work that runs only between two calls would never run if a failure took no turn of the event
+    // loop.
     const next = (): void => {
       failuresOfTurn = 0;
       if (answer !== "back") setImmediate(next);
@@ -482,7 +483,7 @@ describeWith(["nats-server"], "natsLink", () => {
       code: "CONNECTION_FAILED",
       message: "this user may not publish to test.drop",
     });
-    // A subject that is open must not lead to other methods.
+    // A subject that a user may use must not lead to other methods.
     for (const payload of [
       { jsonrpc: "2.0", method: "drop", id: 1 },
       [{ jsonrpc: "2.0", method: "drop", id: 1 }],
@@ -548,10 +549,10 @@ describeWith(["nats-server"], "natsLink", () => {
       connections.push(connection);
     }
     const client = createClient(natsLink(connections[0] as NatsConnection, { subject }));
-    // Time is none of the engine's: it may be busy for longer than any pause.
+    // nats-server has no time limit here: it may be busy for longer than any pause.
     const handedOn = () => Promise.all(connections.map((each) => each.flush()));
     const by = new Set<string>();
-    // The engine chooses at random.
+    // nats-server chooses at random.
     for (let run = 0; run < (isFull ? 20 : 3) || by.size < 2; run++) {
       const key = `${run}`;
       const count = (): number => made.get(key) ?? 0;
@@ -560,7 +561,8 @@ describeWith(["nats-server"], "natsLink", () => {
       for await (const item of client.stream<{ i: number; by: string }>("numbers", { key })) {
         expect(item.i).toBe(next++);
         by.add(item.by);
-        // Until the first word about credit comes the worker is free; nobody reads, so it stops then.
+        // Until the first credit arrives the worker is free; the reader does not read, so it stops
+        // then.
         if (next === 1) halted = await standstill(count, handedOn);
         if (next === 300) break;
       }

@@ -22,7 +22,7 @@ const own = (user: string) => ({
   ...(user === "worker" ? {} : { inboxPrefix: `_INBOX.${user}` }),
 });
 
-/** A connection, and the permissions that it turned out to lack. */
+/** A connection, and the permissions that it lacked. */
 async function as(engine: Engine, user: string) {
   const connection = await engine.connect(own(user));
   const lacking: string[] = [];
@@ -181,7 +181,7 @@ describeWith(["nats-server"], "the permissions that the docs give", () => {
       clock.advance(5_000);
       await settled(ann, connection);
     };
-    // Every question but the first five is refused.
+    // Every probe but the first five is refused.
     while (!lacking.some((message) => message.includes(".cw.0"))) await passTime();
     let isOver = false;
     void ended.then(() => {

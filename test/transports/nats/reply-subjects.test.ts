@@ -1,4 +1,7 @@
-/** Where a message may ask to be answered. nats-server does not check the reply subject that a client writes. */
+/**
+ * Which reply subjects a message may have. nats-server does not check the reply subject that a
+ * client writes.
+ */
 import { readdirSync, readFileSync } from "node:fs";
 import { jetstreamManager } from "@nats-io/jetstream";
 import type { NatsConnection } from "@nats-io/transport-node";
@@ -15,7 +18,7 @@ const textOf = (message: object): string => JSON.stringify({ jsonrpc: "2.0", ...
 const echo = (id: number): string => textOf({ method: "echo", params: ["hi"], id });
 const login = (user: string) => ({ user, pass: user });
 
-/** A worker that may do everything, and a caller that may call a single method. */
+/** A worker with all permissions, and a caller that may call a single method. */
 async function scene(log: Log = silentLog, clock = new FakeClock()) {
   const engine = await Engine.start(`
     jetstream: { store_dir: "$FOLDER" }
@@ -42,7 +45,9 @@ async function scene(log: Log = silentLog, clock = new FakeClock()) {
   const worker = await serveNats(server, connection, { subject, clock });
   const admin = await engine.connect(login("admin"));
   const caller = await engine.connect(login("caller"));
-  /** Resolves when the worker has handled all that this caller sent to one subject before. */
+  /**
+   * Resolves when the worker has handled everything that this caller sent to one subject before.
+   */
   const handled = async (): Promise<void> => {
     for (const id of [1, 2]) {
       const reply = await caller.request("rpc.echo", echo(id), patient);
@@ -50,7 +55,7 @@ async function scene(log: Log = silentLog, clock = new FakeClock()) {
     }
     await settled(caller, connection, admin);
   };
-  /** Lets time pass until no stream is open, but not for ever. */
+  /** Lets time pass until no stream is open, up to a limit. */
   const waitForEnds = async (): Promise<void> => {
     for (let round = 0; open > 0 && round < 100; round++) {
       clock.advance(5_000);
@@ -70,12 +75,12 @@ async function scene(log: Log = silentLog, clock = new FakeClock()) {
   };
 }
 
-/** So long that everything that was sent has arrived, and been answered. */
+/** Long enough that everything that was sent has arrived, and has been answered. */
 async function settled(...connections: NatsConnection[]): Promise<void> {
   for (let i = 0; i < 3; i++) for (const each of connections) await each.flush();
 }
 
-/** Counts what comes to a subject. */
+/** Counts the messages of a subject. */
 async function count(connection: NatsConnection, where: string): Promise<() => number> {
   let heard = 0;
   connection.subscribe(where, { callback: () => void heard++ });
@@ -195,7 +200,7 @@ describeWith(["nats-server"], "a reply subject on NATS", () => {
     const item = textOf({ method: "$/stream", params: { id: 1, value: 1 } });
     evil.publish(reply, item, { reply: "orders.new" });
     expect((await next).value).toBe(1);
-    // Its cancel goes to whoever said that it has the call.
+    // Its cancel goes to the peer that claimed to have the call.
     await reading.return?.();
     await settled(victim, evil);
     expect(heard()).toBe(0);

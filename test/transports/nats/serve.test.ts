@@ -141,7 +141,7 @@ describeWith(["nats-server"], "serveNats", () => {
         workers.push(await engine.serve(methods));
         const before = calls;
         while (calls < before + 10) await turn();
-        // Either end may be closed first.
+        // Either side may be closed first.
         if (round % 2 === 0) await old.worker.close();
         await old.server.close();
         await old.connection.close();
@@ -155,7 +155,7 @@ describeWith(["nats-server"], "serveNats", () => {
   test("every call that arrives while the last worker leaves is answered", async () => {
     const engine = await Engine.start();
     const echo = (value: unknown) => value;
-    // Nobody asks after a call, so that one which got lost would never end.
+    // Calls are not probed, so one that got lost would never end.
     const aliveMs = Number.POSITIVE_INFINITY;
     const client = createClient(natsLink(await engine.connect(), { subject, aliveMs }));
     for (let round = 0; round < 20; round++) {
@@ -210,7 +210,7 @@ describeWith(["nats-server"], "serveNats", () => {
     onTestFinished(() => server.close());
     const connection = await engine.connect({ maxReconnectAttempts: 1, reconnectTimeWait: 10 });
     await serveNats(server, connection, { subject });
-    // One that has left serves nothing, and so has nothing to say.
+    // A worker that has left serves nothing, so it logs nothing.
     await (await serveNats(server, connection, { subject: "left" })).close();
     await serveDurable(server, connection, { subject: "jobs" });
     const deliberate = await engine.connect();
@@ -220,7 +220,7 @@ describeWith(["nats-server"], "serveNats", () => {
     await engine.nats.kill();
     await connection.closed();
     await expect.poll(() => told).toHaveLength(3);
-    // How the last try failed depends on how far the engine's end has come.
+    // The error of the last try depends on how far nats-server's side has come.
     const line = expect.stringMatching(
       /^connection to NATS was closed; this worker no longer serves: .+$/,
     );
@@ -275,7 +275,7 @@ describeWith(["nats-server"], "serveNats", () => {
     onTestFinished(() => server.close());
     const connection = await engine.connect({ user: "worker", pass: "w" });
     await serveNats(server, connection, { subject });
-    // What a caller is told of is not said again.
+    // An error that the caller gets is not logged as well.
     const denied = createClient(natsLink(connection, { subject: "other" }));
     await expect(denied.call("x")).rejects.toMatchObject({ code: "CONNECTION_FAILED" });
     const guest = await engine.connect({ user: "guest", pass: "g" });
@@ -285,7 +285,7 @@ describeWith(["nats-server"], "serveNats", () => {
     }
     await expect.poll(() => told).toHaveLength(1);
     expect(told[0]).toBe("this NATS user may not publish to _INBOX.one; replies to it are lost");
-    // The second refusal has come by now, too: the engine tells of them in their order.
+    // The second refusal has arrived by now, too: nats-server reports them in their order.
     await connection.flush();
     expect(told).toHaveLength(1);
   });

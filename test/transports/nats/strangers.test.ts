@@ -1,4 +1,4 @@
-/** Users of NATS who may send no more than a caller has to, and what they could do to others with it. */
+/** NATS users with only the permissions that a caller needs, and what they could do to others. */
 import { headers as createHeaders, type NatsConnection } from "@nats-io/transport-node";
 import {
   createClient,
@@ -36,7 +36,7 @@ interface Message {
   readonly result?: unknown;
 }
 
-/** A worker, a friend of it, and one who may call a single method. */
+/** A worker, a trusted caller, and a user that may call a single method. */
 async function scene(methods: Methods, service: Methods = {}, options: ServerOptions = {}) {
   const engine = await Engine.start(users);
   const clock = new FakeClock();
@@ -55,7 +55,7 @@ async function scene(methods: Methods, service: Methods = {}, options: ServerOpt
   const stranger = await engine.connect({ ...login("stranger"), inboxPrefix: "_STRANGER" });
   const mailbox = `_CALLWIRE.${subject}.${worker.id}.cw`;
   const textOf = (message: Message): string => JSON.stringify({ jsonrpc: "2.0", ...message });
-  /** To all places of a kind that could be guessed. */
+  /** To every kind of subject that could be guessed. */
   const guess = async (kind: string, message: Message): Promise<void> => {
     for (let i = 1; i < 100; i++) {
       stranger.publish(`${mailbox}.${kind}${i.toString(36)}`, textOf(message));
@@ -67,7 +67,7 @@ async function scene(methods: Methods, service: Methods = {}, options: ServerOpt
   return { client, connection, stranger, mailbox, guess, ask, textOf, passTime, friend };
 }
 
-/** So long that everything that was sent has arrived, and been answered. */
+/** Long enough that everything that was sent has arrived, and has been answered. */
 async function settled(...connections: NatsConnection[]): Promise<void> {
   for (let i = 0; i < 3; i++) for (const each of connections) await each.flush();
 }
@@ -117,7 +117,7 @@ describeWith(["nats-server"], "an unknown caller on NATS", () => {
     });
     const call = client.call("wait");
     await begun.promise;
-    // In the second round its caller is asked.
+    // The second round probes its caller.
     for (let round = 0; round < 2; round++) {
       passTime();
       await settled(connection, friend);
@@ -206,7 +206,7 @@ describeWith(["nats-server"], "an unknown caller on NATS", () => {
     });
     const held = [{ toString: 1, valueOf: 1 }];
     stranger.publish(`${mailbox}.0`, textOf({ method: "$/ping", params: { held } }));
-    // One who is asked which of its calls it still wants answers the same.
+    // A caller that is asked which of its calls it still wants answers the same.
     const asked = deferred();
     stranger.subscribe("_STRANGER.box.cw.0", {
       callback: (_, message) => {
@@ -321,7 +321,7 @@ describeWith(["nats-server"], "an unknown caller on NATS", () => {
     await settled(stranger, connection);
     const own = await engine.connect({ inboxPrefix: "_INBOX.bob" });
     const client = createClient(natsLink(own, { subject }));
-    // The first calls of ann still use what callers have that are not known.
+    // The first calls of ann still use the share of unknown callers.
     await expect(client.call("echo", ["hi"])).rejects.toMatchObject({ code: ErrorCode.ServerBusy });
     await settled(connection, own, connection);
     expect(await client.call("echo", ["hi"])).toBe("hi");
@@ -343,7 +343,7 @@ describeWith(["nats-server"], "an unknown caller on NATS", () => {
     await settled(stranger, connection);
     const own = await engine.connect();
     const client = createClient(natsLink(own, { subject }));
-    // The worker refuses it once, and asks whether it exists.
+    // The worker refuses it once, and probes whether it exists.
     await expect(client.call("echo", ["hi"])).rejects.toMatchObject({ code: ErrorCode.ServerBusy });
     await settled(connection, own, connection);
     expect(await client.call("echo", ["hi"])).toBe("hi");
@@ -370,11 +370,11 @@ describeWith(["nats-server"], "an unknown caller on NATS", () => {
 
   const long = "x".repeat(1_000_000);
 
-  // Bytes of memory are a measurement.
+  // The number of bytes in memory would be a measurement.
   if (isFull) {
     test.each([
       ["long names", (i: number) => ({ method: `${i}${long}` })],
-      // A part of a text can hold on to the whole of it.
+      // A substring can keep the whole string in memory.
       [
         "names in long messages",
         (i: number) => ({ method: `a name of its own ${i}`, params: [long] }),

@@ -1,4 +1,4 @@
-/** NATS carries messages and promises nothing: streams must not lack items, nor run away from their readers. */
+/** NATS promises nothing about its messages: streams must not lack items, nor outrun their readers. */
 import type { NatsConnection } from "@nats-io/transport-node";
 import { createClient, createServer, ErrorCode, silentLog, stream } from "callwire";
 import { natsLink, serveNats } from "callwire/nats";
@@ -21,7 +21,7 @@ async function next(connection: NatsConnection, type: "disconnect" | "reconnect"
   }
 }
 
-/** A worker that can be parted from the engine, and comes back when the proxy thaws. */
+/** A worker whose connection can be frozen, and which returns when the proxy thaws. */
 async function serveBehindProxy(engine: Engine, items: () => AsyncIterable<number>) {
   const proxy = await startProxy({ port: engine.nats.port });
   onTestFinished(() => proxy.close());
@@ -93,7 +93,7 @@ describeWith(["nats-server"], "streams over NATS", () => {
     const reading = (async () => {
       for await (const item of client.stream("items")) {
         got.push(item);
-        // The first credit has gone out, and must find the worker.
+        // The first credit has been sent, and must find the worker.
         if (got.length === 10) void connection.flush().then(read.resolve);
       }
     })();
@@ -116,7 +116,7 @@ describeWith(["nats-server"], "streams over NATS", () => {
       parted.resolve();
       while (made < 3 * window) yield made++;
     });
-    // Nobody asks while the worker is away.
+    // The worker is not probed while it is away.
     const clock = new FakeClock();
     const connection = await engine.connect();
     const link = natsLink(connection, { subject, aliveMs, clock });
@@ -128,7 +128,7 @@ describeWith(["nats-server"], "streams over NATS", () => {
     next.catch(() => {
       isOver = true;
     });
-    // The first credit has gone out, and must find the worker.
+    // The first credit has been sent, and must find the worker.
     await connection.flush();
     read.resolve();
     await parted.promise;
@@ -237,7 +237,7 @@ describeWith(["nats-server"], "streams over NATS", () => {
       await reading.next();
       await standstill(() => connection.stats().inMsgs);
       proxy.cut();
-      // The caller is there, so that the worker would go on for as long as it is.
+      // The caller exists, so the worker would continue for as long as it does.
       await ended.promise;
       await reading.return?.();
     },
@@ -258,7 +258,8 @@ describeWith(["nats-server"], "streams over NATS", () => {
     await standstill(() => made);
     await connection.flush();
     served.freeze();
-    // With these credit goes out, which the engine hands to a worker that it does not know to be gone.
+    // After these, credit is sent, and nats-server forwards it to a worker that it does not know to
+    // be gone.
     for (let i = 1; i < window; i++) expect((await items.next()).value).toBe(i);
     await connection.flush();
     await served.part();
@@ -300,7 +301,7 @@ describeWith(["nats-server"], "streams over NATS", () => {
     await reading.next();
     expect(seen).toMatchObject([{ credit: window }]);
     await reading.return?.();
-    // As a link asks that then falls silent.
+    // Like a link that sends a request and then falls silent.
     const request = { jsonrpc: "2.0", method: "items", id: 1, credit: window };
     connection.publish(`${subject}.items`, JSON.stringify(request), { reply: "_INBOX.one.cw.o1" });
     while (made.length < 2) await turn();

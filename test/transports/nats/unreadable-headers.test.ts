@@ -8,10 +8,10 @@ import { describeWith } from "../../services.ts";
 import { deferred } from "../contract/wire.ts";
 import { Engine } from "./engine.ts";
 
-/** What NATS's own client for Node cannot read, and other clients send. */
+/** Headers that NATS's own client for Node cannot read, and other clients send. */
 const badHeaders = "NATS/1.0\r\nmy tenant: blue\r\n\r\n";
 
-/** Publishes as a client in another language may; resolves when the engine has it. */
+/** Publishes as a client in another language may; resolves when nats-server has it. */
 async function publish(port: number, subject: string, body: string, reply = ""): Promise<void> {
   const socket = connectSocket(port, "127.0.0.1");
   onTestFinished(() => void socket.destroy());

@@ -131,7 +131,7 @@ test("an invalid length prefix ends the connection after an error", async () => 
 
 describe("a peer that does not read", () => {
   const chunk = "x".repeat(100_000);
-  /** More than the system and this library hold together. */
+  /** More than the system and this library buffer together. */
   const held = Math.ceil((socketBytes + 8 * 1024 * 1024) / chunk.length);
 
   test("gets no more replies made until it reads", async () => {
@@ -146,7 +146,7 @@ describe("a peer that does not read", () => {
     const most = 2 * held;
     for (let id = 1; id <= most; id++) client.send(`{"jsonrpc":"2.0","method":"big","id":${id}}\n`);
     await standstill(() => calls, aMoment);
-    // A mebibyte waits here, and the system holds the rest.
+    // A mebibyte waits here, and the system buffers the rest.
     expect(calls).toBeLessThan(held);
     const other = new RawSocket({ port }).send(`${echo}\n`);
     expect(await other.lines(1)).toEqual([echoed]);

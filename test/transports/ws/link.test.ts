@@ -35,7 +35,7 @@ async function connect(url: string, options?: WebSocketConnectOptions): Promise<
   return connection;
 }
 
-/** A server of `ws` alone, to misbehave with. */
+/** A server of `ws` alone, for misbehaving. */
 async function strangeServer(
   options: object = {},
 ): Promise<{ url: string; server: WebSocketServer }> {
