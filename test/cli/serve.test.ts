@@ -376,15 +376,18 @@ describe("stopping with a stream open", () => {
     return { rest: rest() };
   }
 
-  test.each(["forever", "stuck"])("%s is ended soon, and its reader told", async (method) => {
-    await using serving = start(["serve", join(folder, "lasting.js"), "--port", "0"]);
-    const [origin] = await serving.shown(/http:\/\/127\.0\.0\.1:\d+/);
-    const { rest } = await opened(origin, method);
-    serving.child.kill("SIGINT");
-    await serving.shown(/^Stopping; ending 1 stream in 1 s\. Press Ctrl-C again to stop now\.$/m);
-    expect(await rest).toContain("the server ended the call before it was done");
-    expect((await serving.exited).code).toBe(0);
-  });
+  test.each(["forever", "stuck"])(
+    "%s is ended soon, and its reader gets the reason",
+    async (method) => {
+      await using serving = start(["serve", join(folder, "lasting.js"), "--port", "0"]);
+      const [origin] = await serving.shown(/http:\/\/127\.0\.0\.1:\d+/);
+      const { rest } = await opened(origin, method);
+      serving.child.kill("SIGINT");
+      await serving.shown(/^Stopping; ending 1 stream in 1 s\. Press Ctrl-C again to stop now\.$/m);
+      expect(await rest).toContain("the server ended the call before it was done");
+      expect((await serving.exited).code).toBe(0);
+    },
+  );
 
   test("a call that runs at the same time still gets its time", async () => {
     await using serving = start(["serve", join(folder, "lasting.js"), "--port", "0"]);

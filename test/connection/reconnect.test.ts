@@ -204,7 +204,7 @@ describe("a healing link", () => {
   });
 
   test.each([0, 3])(
-    "gives up on an end that hangs up at once, after %i attempts, also for a call that may run twice",
+    "gives up on a peer that disconnects at once, after %i attempts, even for a call that may run twice",
     async (attempts) => {
       const { clock, channels, state, client } = setUp({ attempts, delayMs: 10, maxDelayMs: 10 });
       let ended: unknown;
@@ -369,7 +369,7 @@ describe("a connection that cannot be made ready", () => {
     expect(channels[0]?.closedFor).toBe("done");
   });
 
-  test("is given up when it breaks, whatever it waits for", async () => {
+  test("is abandoned when it breaks, whatever it waits for", async () => {
     const { channels, client } = setUp({ onConnect: () => new Promise(() => {}) });
     const call = client.call("a");
     await turn();
@@ -403,7 +403,7 @@ describe("while a link connects", () => {
     expect(await kept).toBe("kept");
   });
 
-  test("a call of a batch that is given up does not take the others with it", async () => {
+  test("cancelling a call of a batch does not cancel the others", async () => {
     const { channels, link, connect } = await connecting();
     const controller = new AbortController();
     const client = createClient(link, { batch: true });

@@ -160,7 +160,7 @@ export function testFraming(contract: FramingContract): void {
       }
     });
 
-    test("an end that arrives twice is reported once", () => {
+    test("an end of the stream that arrives twice is reported once", () => {
       const bytes = encodeAll(['{"a":1}']);
       for (let length = 1; length < bytes.length - endMark; length++) {
         const recording = new Recording();

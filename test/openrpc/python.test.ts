@@ -233,7 +233,7 @@ print(json.dumps(wrong))
       expect(parsed(await place.python("main.py"))).toEqual([]);
     });
 
-    test("an answer that is cut off or broken is a WireError", async () => {
+    test("an answer that is truncated or broken is a WireError", async () => {
       const plain = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n";
       const events = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n";
       const answers = [

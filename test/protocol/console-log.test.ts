@@ -129,7 +129,7 @@ test("a result that is not what its method declares says which member, and no mo
   });
 });
 
-test("lines have their level, and a stream that cannot be written is no failure", () => {
+test("lines have their level, and a stream that cannot be written is not a failure", () => {
   const lines: string[] = [];
   for (const level of ["warn", "error"] as const)
     vi.spyOn(console, level).mockImplementation((line) => void lines.push(line));

@@ -465,7 +465,7 @@ describe("a server", () => {
     expect(direct(call(1))).toContain("result");
   });
 
-  test("does not run a call whose time was up while it waited", () => {
+  test("does not run a call that timed out while it waited", () => {
     const { loop, receive, ranSince } = overloadedServer({ overload: { maxDelayMs: 60_000 } });
     for (let i = 0; i < 100; i++) void receive(call(i));
     loop.hold(20_000);

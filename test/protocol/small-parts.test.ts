@@ -354,7 +354,7 @@ test("each origin has a number of its own, as soon as it is asked for", () => {
   expect([second.serial, first.serial]).toEqual([serial, serial + 1]);
 });
 
-test("sessions are reported with their time to all who observe them, unless nobody does", () => {
+test("sessions are reported with their duration to all observers, if there are any", () => {
   const clock = new FakeClock();
   const seen: unknown[] = [];
   const observing = (sessionEnded: NonNullable<Middleware["sessionEnded"]>): Middleware =>
@@ -495,7 +495,7 @@ test("definitions of errors are what they were", () => {
   expect(defineErrors(errors)).toBe(errors);
 });
 
-test("a listener that throws keeps the state from nobody, and is logged", () => {
+test("a listener that throws does not affect other listeners, and is logged", () => {
   const logged: unknown[] = [];
   const error = (fields: object, message: string) => void logged.push([fields, message]);
   const states = new ChangingStates({ ...silentLog, error });

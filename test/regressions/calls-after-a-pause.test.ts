@@ -34,7 +34,7 @@ class LateClock implements Clock {
   }
 }
 
-test("a call that is made after a pause has its whole time", async () => {
+test("a call that is made after a pause has its whole timeout", async () => {
   const clock = new LateClock();
   const link = new HandLink();
   const client = createClient(link, { clock });
@@ -46,7 +46,7 @@ test("a call that is made after a pause has its whole time", async () => {
   expect(await call).toBe("in time");
 });
 
-test("a call after a pause has its whole time at the server", async () => {
+test("a call after a pause has its whole timeout at the server", async () => {
   const clock = new LateClock();
   let finish: (text: string) => void = () => {};
   const wait = () =>

@@ -40,7 +40,7 @@ function slow() {
 }
 
 test.each(["a method", "a stream", "params that are checked"])(
-  "a call does not begin after its time is up: %s",
+  "a call does not start after its timeout: %s",
   async (kind) => {
     const { ran, opened, use, params } = slow();
     const methods: Record<string, Methods> = {
@@ -75,7 +75,7 @@ test.each([
   ["2.0", requestText("note", [], { id: undefined })],
   ["1.0", requestText("note", [], { jsonrpc: undefined, id: null })],
 ])(
-  "a notification of %s begins also after its time is up, because nobody was told of it",
+  "a notification of %s starts even after its timeout, because its sender would not learn of it",
   async (_, text) => {
     const { ran, opened, use } = slow();
     const clock = new FakeClock();

@@ -26,7 +26,7 @@ function longReplies() {
 
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
-test("calls held back for a TCP peer that does not read do not run when it is cut off", async () => {
+test("calls held back for a TCP peer that does not read do not run when it is disconnected", async () => {
   const { methods, begun, count } = longReplies();
   await using server = await serveSocket(createServer(methods, { log: silentLog }), {
     port: 0,
@@ -44,7 +44,7 @@ test("calls held back for a TCP peer that does not read do not run when it is cu
   peer.destroy();
 });
 
-test("calls held back for a WebSocket that does not read do not run when it is cut off", async () => {
+test("calls held back for a WebSocket that does not read do not run when it is disconnected", async () => {
   const { methods, begun, count } = longReplies();
   const { port, url } = await serve(methods);
   const socket = connect(port, "127.0.0.1");

@@ -170,7 +170,7 @@ describe.each([
   ["back", -hourMs],
   ["forward", twoMinutesMs],
 ])("when the clock is set %s", (_, stepMs) => {
-  test("a call that is made for another gets what is left of its time", async () => {
+  test("a call that is made for another gets the rest of its time", async () => {
     const clock = new FakeClock(start);
     const { server, begun } = worker({ clock, timeoutMs: 1_000 });
     void clientOf(memoryPair(server, undefined)[1], new FakeClock())

@@ -11,7 +11,7 @@ test.each([
   ["an error without a code", () => new Error("bad")],
   ["later an error without a code", async () => new Error("bad")],
   ["a principal without an id", () => ({ roles: ["operator"] })],
-])("a credential that gives %s lets nobody in", async (_, verify) => {
+])("a credential that returns %s admits nobody", async (_, verify) => {
   const count = counted();
   const use = [authenticate({ verify } as unknown as Credential)];
   const { url } = await serve(count.methods, {}, { use });

@@ -55,7 +55,7 @@ test("a call whose server was killed is lost, since it may have run", async () =
   expect((error as WireError).cause).toMatchObject({ code: "CONNECTION_FAILED" });
 });
 
-test("a call whose time is up while its server is gone names the loss as the cause", async () => {
+test("a call that times out while its server is gone names the loss as the cause", async () => {
   const server = await dying();
   const waiting = new HeardClock();
   const clock = new FakeClock();

@@ -49,7 +49,7 @@ describe("a connection that the server refused", () => {
 
 // It was tried ten more times, for 24 s, with a token that the server had refused.
 describe("reconnecting after the server refused the credential", () => {
-  test("is given up at once over WebSocket, and tried again by the next call", async () => {
+  test("fails at once over WebSocket, and is tried again by the next call", async () => {
     let isValid = true;
     let attempts = 0;
     const clock = new FakeClock();
@@ -85,7 +85,7 @@ describe("reconnecting after the server refused the credential", () => {
     expect(await client.call("echo", ["hi"])).toBe("hi");
   });
 
-  test("is given up at once over TCP", async () => {
+  test("fails at once over TCP", async () => {
     let opened = 0;
     const admit: Middleware["admit"] = (next) => (transport) => {
       opened++;

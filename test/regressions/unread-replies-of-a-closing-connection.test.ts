@@ -55,7 +55,7 @@ function nextAccepted(): Promise<Socket> {
   });
 }
 
-test("TCP clients that close their side and do not read are cut off to make room", async () => {
+test("TCP clients that close their side and do not read are disconnected to make room", async () => {
   const { server, nextLeft } = longReplies();
   const served = await serveSocket(server, { port: 0, drainMs: 0 });
   onTestFinished(() => served.close());
@@ -73,7 +73,7 @@ test("TCP clients that close their side and do not read are cut off to make room
   await Promise.race(closed);
 });
 
-test("WebSocket clients that close and do not read are cut off to make room", async () => {
+test("WebSocket clients that close and do not read are disconnected to make room", async () => {
   const { server, nextLeft } = longReplies();
   const http = await serveHttp(server, { port: 0, drainMs: 0 });
   onTestFinished(() => http.close());

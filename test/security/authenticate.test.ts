@@ -218,7 +218,7 @@ describe("over WebSocket", () => {
     expect(count.calls).toBe(1);
   });
 
-  test("with anonymous methods, each call is checked by itself", async () => {
+  test("with anonymous methods, each call is checked separately", async () => {
     const use = [authenticate(byToken, { anonymous: ["echo"] })];
     const http = await serve(counted().methods, {}, { use });
     await using client = createClient(webSocketLink(http.url));
@@ -234,7 +234,7 @@ describe("over WebSocket", () => {
   });
 
   test.each(["a token", "an API key"])(
-    "%s that expires is none from then on, also where the connection is open",
+    "%s that expires is invalid from then on, even on an open connection",
     async (kind) => {
       const { privateKey, publicKey } = await generateKeyPair("ES256");
       const keys = { keys: [{ ...(await exportJWK(publicKey)), alg: "ES256" }] };
@@ -431,7 +431,7 @@ describe("sockets and pipes", () => {
     await server.close();
   });
 
-  test("a TCP peer without a credential gets an error and is cut off", async () => {
+  test("a TCP peer without a credential gets an error and is disconnected", async () => {
     const { server, count } = serverOf([authenticate([trustedProcess(), byToken])]);
     const { port = 0 } = await serveSocket(server, { port: 0 });
     const raw = new RawSocket({ port }).send(`${request("who")}\n`);

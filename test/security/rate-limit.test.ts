@@ -171,7 +171,7 @@ describe("the store in memory", () => {
   });
 });
 
-test("while a store fails, each process limits by itself, and logs it once", async () => {
+test("while a store fails, each process limits on its own, and logs it once", async () => {
   const broken: LimitStore = { take: () => Promise.reject(new Error("redis is away")) };
   const logged: string[] = [];
   const log = { ...silentLog, error: (_: object, message: string) => void logged.push(message) };

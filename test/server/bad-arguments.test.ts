@@ -35,7 +35,7 @@ test.each([
   [{ local: "yes" }, "needs arrays for roles and scopes, and a boolean for local"],
   [true, "must be an object"],
   [null, "must be an object"],
-])("the access rule %j, which would let everybody in or nobody, is refused", (rule, fault) => {
+])("the access rule %j, which would admit everyone or nobody, is refused", (rule, fault) => {
   const wipe = method({ access: wrong<object>(rule) }, () => 1);
   expect(() => createServer({ wipe })).toThrow(new TypeError(`"wipe": access ${fault}`));
   if (typeof rule !== "object" || rule === null) return;

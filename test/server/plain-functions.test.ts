@@ -104,7 +104,7 @@ describe("called with an object that is an argument itself", () => {
   });
 });
 
-describe("the document tells the names that the text tells", () => {
+describe("the document has the names that the source has", () => {
   const namesOf = (f: Plain) => {
     const { paramStructure, params } = openrpcDocument({ f }).methods[0] ?? {};
     return [paramStructure, params?.map(({ name }) => name)];

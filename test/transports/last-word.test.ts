@@ -146,7 +146,7 @@ describe.each([
     expect(heard.filter((method) => method === "pay")).toHaveLength(1);
   });
 
-  test("is sent again if it was cut off, only if it is idempotent", async () => {
+  test("is sent again after a disconnect only if it is idempotent", async () => {
     const { hear, heard } = refusing(2, {
       ran: true,
       reason: "stopping",

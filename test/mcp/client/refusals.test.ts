@@ -73,7 +73,7 @@ test.each(eras.flatMap((era) => [401, 403, 503].map((status) => [era, status] as
 );
 
 test.each(eras)(
-  "%s: who is not let in is told the status, and what the server said",
+  "%s: a client that is refused gets the status, and the server's message",
   async (era) => {
     await using client = clientWith(tokenOf("none"), era);
     const error = await thrownBy(client.tools().all());

@@ -72,7 +72,7 @@ test("a stream that breaks during a call is resumed without lost or repeated mes
   expect((await other.get({ "last-event-id": last ?? "" })).status).toBe(400);
 });
 
-test("a client that never reads is cut off, and the server continues", async () => {
+test("a client that never reads is disconnected, and the server continues", async () => {
   const flood = tool({}, async (_, call) => {
     for (let i = 0; !call.signal.aborted && i < 100_000; i++) {
       call.progress({ progress: i, message: "x".repeat(10_000) });

@@ -60,7 +60,7 @@ test("a client without tasks waits for the answer, unless there is no other way"
   expect((await askModern(server, "tools/call", { name: "asks" })).error?.code).toBe(-32021);
 });
 
-test("a task is cancelled, and forgotten with its time", async () => {
+test("a task is cancelled, and forgotten when it expires", async () => {
   const clock = new FakeClock();
   const { methods } = work();
   const server = mcpServer(methods, { ...info, clock, tasks: { ttlMs: 1_000 } });

@@ -286,7 +286,7 @@ describe("refused, and no handler runs", () => {
     end.kill();
   });
 
-  test("a peer that continues is cut off", async () => {
+  test("a peer that continues is disconnected", async () => {
     await using served = await serveTcp();
     const end = raw(served.port);
     for (let i = 0; i < 10; i++) end.send('{"jsonrpc":"2.0","method":"whoami","id":1}');

@@ -107,7 +107,7 @@ export function testFaults(wire: Wire): void {
 
     if (!shared || !measured) return;
 
-    test("a peer that never reads is cut off, and the others do not notice", async () => {
+    test("a peer that never reads is disconnected, and the others do not notice", async () => {
       const session = await Session.start(wire, { maxBufferedBytes: 64 * 1024 });
       const client = await session.client();
       const raw = await session.raw();

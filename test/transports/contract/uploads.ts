@@ -268,7 +268,7 @@ export function testUploads(wire: Wire): void {
         expect(await replyIn(raw.inbox)).toEqual({ jsonrpc: "2.0", result: 6, id: 1 });
       });
 
-      test("a client that ignores credit is cut off", async () => {
+      test("a client that ignores credit is disconnected", async () => {
         const session = await Session.start(wire);
         const raw = await session.raw();
         raw.send(

@@ -67,7 +67,7 @@ describe("size", () => {
     expect(await client.until((text) => text.endsWith("}"))).toContain(sum);
   });
 
-  test("a chunked body is counted while it arrives; a client that continues is no longer read, and finally cut off", async () => {
+  test("a chunked body is counted while it arrives; a client that continues is no longer read, and finally disconnected", async () => {
     const clock = new FakeClock();
     const { port, server } = await serve(methods, { clock }, { limits });
     let bytesRead = (): number => 0;

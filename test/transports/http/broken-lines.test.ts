@@ -38,7 +38,7 @@ test("a call whose reply is corrupted within TLS is lost at once, and not sent o
 test.each([
   { code: "EHOSTUNREACH", syscall: "read" },
   { code: "ERR_SSL_DECRYPTION_FAILED_OR_BAD_RECORD_MAC" },
-])("what fetch tells of a connection that was made is no reason to send again: %j", async (why) => {
+])("an error of fetch after it connected is not a reason to send again: %j", async (why) => {
   let sent = 0;
   const fetch = () => {
     sent++;

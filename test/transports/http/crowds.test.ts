@@ -20,7 +20,7 @@ async function holding(port: number, count: number): Promise<Socket[]> {
 }
 
 test.each([[{ maxConnections: 3 }], [{ maxConnectionsPerAddress: 3 }]])(
-  "a call over a connection too many is told that the server is busy: %j",
+  "a call over a connection above the limit learns that the server is busy: %j",
   async (options) => {
     const warnings: string[] = [];
     const log: Log = { ...silentLog, warn: (_, message) => void warnings.push(message) };

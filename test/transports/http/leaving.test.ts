@@ -151,7 +151,7 @@ test("a reader whose call ended during its check gets an error", async () => {
   expect(await late.until((text) => text.includes("\r\n"))).toContain("404 Not Found");
 });
 
-test("a stream is not begun for a caller that left before it was handed on", async () => {
+test("a stream does not start for a caller that left before it was passed on", async () => {
   const door = new Door();
   const { methods, ended } = endlessStream();
   const handle = nodeHandler(createServer(methods, { log: silentLog }), { replay: false });

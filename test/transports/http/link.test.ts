@@ -213,7 +213,7 @@ describe.each<[string, (url: string, options?: LinkOptions) => Link]>([
       ]);
     });
 
-    test("headers that cannot be had, or cannot be sent, fail the call with their error", async () => {
+    test("headers that cannot be read or sent fail the call with their error", async () => {
       const { url } = await recording();
       const failing = clientOf(url, { headers: () => Promise.reject(new Error("no token")) });
       await expect(failing.call("m")).rejects.toThrow("no token");

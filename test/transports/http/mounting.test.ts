@@ -158,7 +158,7 @@ describe("Node", () => {
     await expectService((app.server.address() as AddressInfo).port);
   });
 
-  test("behind a proxy, the name that it calls by has to be listed", async () => {
+  test("behind a proxy, the name that it uses must be listed", async () => {
     const port = await listen(nodeHandler(server, { hosts: ["api.example"] }));
     const headers = { ...json, host: "api.example" };
     expect((await send(port, { headers, body: add })).text).toBe(sum);

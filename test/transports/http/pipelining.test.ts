@@ -109,7 +109,7 @@ test.each([
   expect(begun).toEqual(["other"]);
 });
 
-test("a connection on which too much waits is cut off", async () => {
+test("a connection on which too much waits is closed", async () => {
   const { methods, held, left } = holding();
   const server = createServer(methods, { log: silentLog });
   onTestFinished(() => server.close());

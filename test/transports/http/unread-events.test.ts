@@ -29,7 +29,7 @@ describe("a reader of an event stream that never reads", () => {
   test.each([
     ["a POST", `POST /rpc HTTP/1.1\r\nAccept: text/event-stream\r\n`],
     ["the plain form", `POST /rpc/stream HTTP/1.1\r\n`],
-  ])("is cut off in Node, and its generator ends: %s", async (_, start) => {
+  ])("is disconnected in Node, and its generator ends: %s", async (_, start) => {
     const { methods, ended } = endless();
     const { port } = await serve(methods, { writeTimeoutMs: 20, graceMs: 1 });
     const socket = connect(port, "127.0.0.1").pause();
@@ -41,7 +41,7 @@ describe("a reader of an event stream that never reads", () => {
     await ended;
   });
 
-  test("is cut off behind fetch, and its generator ends", async () => {
+  test("is disconnected behind fetch, and its generator ends", async () => {
     const clock = new FakeClock();
     const { methods, ended } = endless();
     const server = createServer(methods, { log: silentLog });

@@ -53,7 +53,7 @@ describeWith(["nats-server"], "guards that share buckets of NATS", () => {
     await expect(anns?.call("who")).rejects.toMatchObject({ data: { retryAfterMs: 1_000 } });
   });
 
-  test("while NATS is down, each process limits by itself", async () => {
+  test("while NATS is down, each process limits on its own", async () => {
     const engine = await Engine.start(withBuckets);
     const connection = await engine.connect({ reconnect: false });
     const store = natsLimits(await new Kvm(connection).create("limits"));

@@ -43,7 +43,7 @@ describeWith(["nats-server"], "a worker of durable notifications that closes", (
     expect(await counts()).toMatchObject({ num_ack_pending: 0, num_pending: 0 });
   });
 
-  test("leaves what failed to the next worker, and that has it soon", async () => {
+  test("leaves what failed to the next worker, which gets it soon", async () => {
     const engine = await Engine.start('jetstream: { store_dir: "$FOLDER" }');
     const connection = await engine.connect();
     const where = { subject: "jobs", partitions: 1 };

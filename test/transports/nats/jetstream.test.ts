@@ -81,7 +81,7 @@ describeWith(["nats-server"], "durable notifications", () => {
     // NATS counts less than an entry takes.
     { limits: { max_bytes: 1_024, discard: DiscardPolicy.New }, named: ["max_bytes"] },
     { limits: { max_age: 1e12 }, named: ["max_age"] },
-  ])("a stream with $limits is told of, if it can forget some", async ({ limits, named }) => {
+  ])("a stream with $limits is logged if it can drop notifications", async ({ limits, named }) => {
     const subject = `limited${++subjects}`;
     const stream = subject.toUpperCase();
     const manager = await jetstreamManager(await open(), patient);
@@ -315,7 +315,7 @@ describeWith(["nats-server"], "durable notifications", () => {
     expect(handled).toEqual(["a", "b", "last"]);
   });
 
-  test("with one key are handled in order, even when one of them has to be tried again", async () => {
+  test("with one key are handled in order, even if one of them is tried again", async () => {
     const subject = `keyed${++subjects}`;
     const options = { subject, partitions: 4 };
     const handled = new Map<string, number[]>();
@@ -581,7 +581,7 @@ describeWith(["nats-server"], "durable notifications", () => {
     await expect(serveDurable(server, connection, { subject: "x" })).rejects.toMatchObject(closed);
   });
 
-  test("with one key stay in order without being awaited, also when one has to be sent again", async () => {
+  test("with one key stay in order without being awaited, even if one is sent again", async () => {
     const where = { subject: `turn${++subjects}`, partitions: 2 };
     // The first is not stored: a subscriber receives it and does not answer, like a nats-server
     // that shuts down.

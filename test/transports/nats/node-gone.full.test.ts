@@ -31,7 +31,7 @@ describeWith(["nats-server"], "calls when a node dies", () => {
     await serveNats(server, connection, { subject });
   }
 
-  test("are lost soon if they were on their way through it, or go to a worker that is there; others are not", async () => {
+  test("are soon reported as lost, or sent to another worker, if they passed through it; others are not", async () => {
     const nodes = await startCluster();
     onTestFinished(async () => {
       await Promise.all(nodes.map((node) => node.stop()));

@@ -25,7 +25,7 @@ const methods = { echo: (value: unknown) => value };
 
 describe("a caller for whom there is no connection left", () => {
   test.each([{ maxConnections: 1 }, { maxConnectionsPerAddress: 1 }])(
-    "is told that the server is busy, and its call does not run: %o",
+    "learns that the server is busy, and its call does not run: %o",
     async (limits) => {
       let ran = 0;
       const { port, connections } = await serve({ count: () => ++ran }, limits);

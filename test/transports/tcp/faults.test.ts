@@ -70,7 +70,7 @@ describe("lines", () => {
     expect(calls).toBe(0);
   });
 
-  test("a peer that sends half a message and waits is cut off", async () => {
+  test("a peer that sends half a message and waits is disconnected", async () => {
     const { port } = await serve(methods, { arrivalTimeoutMs: 50 });
     const slow = new RawSocket({ port }).send(echo.slice(0, 20));
     const idle = new RawSocket({ port }).send(`${echo}\n`);
@@ -155,7 +155,7 @@ describe("a peer that does not read", () => {
     expect(calls).toBe(most);
   });
 
-  test("is cut off after a while", async () => {
+  test("is disconnected after a while", async () => {
     const { port, connections } = await serve({ big: () => chunk }, { writeTimeoutMs: 100 });
     const client = new RawSocket({ port });
     client.socket.pause();
@@ -165,7 +165,7 @@ describe("a peer that does not read", () => {
     expect(await connection?.closed).toMatchObject({ message: "the peer does not read" });
   });
 
-  test("is cut off if it does not read unsolicited messages", async () => {
+  test("is disconnected if it does not read unsolicited messages", async () => {
     const { port, connections } = await serve(methods);
     const client = new RawSocket({ port });
     client.socket.pause();

@@ -214,7 +214,7 @@ describe("messages", () => {
 
 describe("a peer that does not read", () => {
   test.each([true, false])(
-    "is cut off once too much waits for it, or closed with 1013 if the platform cannot: %s",
+    "is disconnected once too much waits for it, or closed with 1013 if the platform cannot: %s",
     (can) => {
       const hooks = wsHandler(serverOf(methods));
       const peer: FakePeer & { terminate?: () => void } = new FakePeer();
@@ -233,7 +233,7 @@ describe("a peer that does not read", () => {
   );
 
   test.each(["the drain hook", "looking again"])(
-    "stops a stream until %s tells of room",
+    "stops a stream until %s reports room",
     async (how) => {
       let made = 0;
       const items = async function* () {

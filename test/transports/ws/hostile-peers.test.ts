@@ -262,7 +262,7 @@ describe("a client that does not read", () => {
     expect(timeouts).toEqual([10_000, 0]);
   });
 
-  test("is cut off without a closing handshake", async () => {
+  test("is disconnected without a closing handshake", async () => {
     const served = await serve(long, { writeTimeoutMs: 20 });
     const accepted = ownSocket(served);
     const { ws, closed } = await rawClient(served.url);
@@ -274,7 +274,7 @@ describe("a client that does not read", () => {
     expect((await closed)[0]).toBe(1006);
   });
 
-  test("is cut off, too, if it only pings", async () => {
+  test("is disconnected, too, if it only pings", async () => {
     const served = await serve(methods, { writeTimeoutMs: 20 });
     const accepted = ownSocket(served);
     const socket = await upgraded(served.port);

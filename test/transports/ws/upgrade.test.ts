@@ -151,7 +151,7 @@ describe("a message that is none", () => {
 });
 
 describe("a client that does not read", () => {
-  test("is cut off without a closing handshake once too much waits for it", async () => {
+  test("is disconnected without a closing handshake once too much waits for it", async () => {
     const limits = { maxBufferedBytes: 256 * 1024 };
     let stop = (): void => {};
     const stopped = new Promise<void>((resolve) => {
@@ -320,7 +320,7 @@ describe("admission", () => {
   });
 
   test.each([true, false, null, "no", { status: 401 }, { principal: null }])(
-    "a check that gives %j refuses, and tells the log what it may give",
+    "a check that returns %j refuses, and logs what it may return",
     async (verdict) => {
       const logged: unknown[] = [];
       const log: Log = { ...silentLog, error: (fields) => logged.push(fields) };
