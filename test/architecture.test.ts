@@ -64,7 +64,7 @@ const calendarTime: Readonly<Record<string, string>> = {
   "src/protocol/clock.ts": "is the clock",
   "src/protocol/deadline.ts": "converts deadlines, which are shown and sent",
   "src/client/outgoing-call.ts": "shows when a call is ended",
-  "src/protocol/log-line.ts": "dates a line of the log and of the audit log",
+  "src/protocol/log-text.ts": "dates a line of the log and of the audit log",
   "src/http/fast-path/replies.ts": "dates a response",
   "src/observability/line-log.ts": "dates a line of the log",
   "src/security/authenticate.ts": "compares with expiresAt of a principal",

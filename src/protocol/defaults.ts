@@ -10,6 +10,9 @@ export const defaultWriteTimeoutMs = 10_000;
 /** How long a link waits for a connection. */
 export const defaultConnectTimeoutMs = 10_000;
 
+/** The oldest version of TLS that servers and links use. */
+export const defaultMinTlsVersion = "TLSv1.2";
+
 /** Interval of keep-alive comments on a silent event stream. */
 export const defaultKeepAliveMs = 15_000;
 
