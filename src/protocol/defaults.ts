@@ -16,5 +16,8 @@ export const defaultMinTlsVersion = "TLSv1.2";
 /** Interval of keep-alive comments on a silent event stream. */
 export const defaultKeepAliveMs = 15_000;
 
+/** How long an event stream can be resumed after its end. */
+export const defaultReplayKeepMs = 60_000;
+
 /** Longest reply that a client reads over HTTP. */
 export const defaultMaxReplyBytes = 10 * 1024 * 1024;
