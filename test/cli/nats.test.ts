@@ -390,9 +390,9 @@ describeWith(["nats-server"], "addresses of NATS", () => {
 
   if (isFull)
     test("a gateway reconnects after NATS refused it for a while", async () => {
-      let engine = await startNats();
-      onTestFinished(() => engine.stop());
-      const { port } = engine;
+      let testNats = await startNats();
+      onTestFinished(() => testNats.stop());
+      const { port } = testNats;
       const serve = async () => {
         const worker = await connect({ port });
         onTestFinished(() => worker.close());
@@ -413,12 +413,12 @@ describeWith(["nats-server"], "addresses of NATS", () => {
       const add = () => client.api.math.add({ a: 2, b: 3 });
       expect(await add()).toBe(5);
       await before.close();
-      await engine.stop();
+      await testNats.stop();
       const refusing = await refusingAt(port);
       // NATS's client gives up for good if it is refused twice.
       await expect.poll(() => refusing.refused).toBeGreaterThanOrEqual(2);
       await refusing.close();
-      engine = await startNats("", { port });
+      testNats = await startNats("", { port });
       await serve();
       await expect.poll(() => add().catch(() => undefined)).toBe(5);
     });

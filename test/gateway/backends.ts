@@ -13,8 +13,8 @@ import { portLink, servePort } from "callwire/worker";
 import { webSocketLink } from "callwire/ws";
 import { startProxy } from "../transports/contract/proxy.ts";
 import { serverOf } from "../transports/contract-methods.ts";
-import { EngineTime } from "../transports/nats/engine-time.ts";
 import type { NatsServer } from "../transports/nats/nats-server.ts";
+import { NatsTime } from "../transports/nats/nats-time.ts";
 import { Children, pidOnStderr } from "../transports/stdio/children.ts";
 import { freePath } from "../transports/tcp/free-path.ts";
 import type { StartBackend } from "./chain.ts";
@@ -80,13 +80,13 @@ let subjects = 0;
 
 /** `keep` gets the connections, which outlive links and workers. */
 export function natsBackend(
-  engine: () => NatsServer,
+  testNats: () => NatsServer,
   keep: (connection: NatsConnection) => void,
 ): StartBackend {
-  const clock = new EngineTime(engine);
+  const clock = new NatsTime(testNats);
   return inThisProcess(async (server) => {
     const connected = async (): Promise<NatsConnection> => {
-      const connection = await connect({ port: engine().port });
+      const connection = await connect({ port: testNats().port });
       keep(connection);
       return connection;
     };

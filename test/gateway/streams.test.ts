@@ -8,7 +8,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { describeWith } from "../services.ts";
 import { deferred } from "../transports/contract/wire.ts";
 import { turn } from "../transports/contract-methods.ts";
-import { Engine } from "../transports/nats/engine.ts";
+import { TestNats } from "../transports/nats/test-nats.ts";
 import { Behind, start } from "./behind.ts";
 
 const routes = [{ method: "*", to: "all" }];
@@ -69,14 +69,14 @@ describe("a caller with too many streams", () => {
 
 describeWith(["nats-server"], "a caller on NATS", () => {
   async function onNats(methods: Methods) {
-    const engine = await Engine.start("max_payload: 64KB");
+    const testNats = await TestNats.start("max_payload: 64KB");
     const behind = await Behind.start(methods);
     const gateway = await start({
       upstreams: { all: { targets: { one: () => behind.link() } } },
       routes,
     });
-    await serveNats(gateway, await engine.connect(), { subject: "test" });
-    return createClient(natsLink(await engine.connect(), { subject: "test" }));
+    await serveNats(gateway, await testNats.connect(), { subject: "test" });
+    return createClient(natsLink(await testNats.connect(), { subject: "test" }));
   }
   const tooLarge = { code: ErrorCode.ReplyTooLarge };
 

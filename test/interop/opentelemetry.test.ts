@@ -52,7 +52,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { root } from "../entries.ts";
 import { RecordingLog, requestText } from "../server/asking.ts";
 import { describeWith } from "../services.ts";
-import { Engine } from "../transports/nats/engine.ts";
+import { TestNats } from "../transports/nats/test-nats.ts";
 import { OtlpReceiver } from "./otlp-receiver.ts";
 
 const methods = {
@@ -312,10 +312,10 @@ describeWith(["npm peers", "nats-server"], "OpenTelemetry", () => {
     });
 
     test("through the headers of NATS", async () => {
-      const engine = await Engine.start();
+      const testNats = await TestNats.start();
       const server = traced();
-      await serveNats(server, await engine.connect(), { subject: "test", queue: "workers" });
-      const client = createClient(natsLink(await engine.connect(), { subject: "test" }), {
+      await serveNats(server, await testNats.connect(), { subject: "test", queue: "workers" });
+      const client = createClient(natsLink(await testNats.connect(), { subject: "test" }), {
         use: [tracing({ tracerProvider })],
       });
       await client.call("add", [1, 2]);

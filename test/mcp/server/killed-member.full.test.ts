@@ -8,7 +8,7 @@ import { type McpClient, mcpClient, mcpHttpLink } from "callwire/mcp/client";
 import { expect, onTestFinished, test } from "vitest";
 import { describeWith } from "../../services.ts";
 import { bundle } from "../../transports/bundle.ts";
-import { Engine } from "../../transports/nats/engine.ts";
+import { TestNats } from "../../transports/nats/test-nats.ts";
 import { RoundRobin } from "./round-robin.ts";
 
 const clients = 6;
@@ -16,12 +16,12 @@ const callsEach = 30;
 
 describeWith(["nats-server"], "a fleet of two processes", () => {
   test("under load, killing one loses no session, and only calls that it was running", async () => {
-    const engine = await Engine.start('jetstream: { store_dir: "$FOLDER" }');
-    await new Kvm(await engine.connect()).create("sessions", { storage: StorageType.Memory });
+    const testNats = await TestNats.start('jetstream: { store_dir: "$FOLDER" }');
+    await new Kvm(await testNats.connect()).create("sessions", { storage: StorageType.Memory });
     const proxy = new RoundRobin();
     const program = bundle(new URL("./fixtures/fleet-member.ts", import.meta.url));
     const start = async (name: string): Promise<ChildProcess> => {
-      const child = fork(program, [`${engine.nats.port}`, name]);
+      const child = fork(program, [`${testNats.nats.port}`, name]);
       onTestFinished(() => void child.kill("SIGKILL"));
       const [url] = await once(child, "message");
       proxy.add(url);

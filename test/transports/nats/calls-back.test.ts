@@ -15,7 +15,7 @@ import { FakeClock } from "callwire/testing";
 import { expect, test } from "vitest";
 import { describeWith } from "../../services.ts";
 import { deferred } from "../contract/wire.ts";
-import { Engine } from "./engine.ts";
+import { TestNats } from "./test-nats.ts";
 
 const subject = "test";
 const aliveMs = 1_000;
@@ -23,9 +23,9 @@ const own = { hi: () => "hi", echo: (value: unknown) => value };
 
 /** A worker, and a client whose time stands still until the test moves it. */
 async function joined(methods: Methods, service: Methods | null = own) {
-  const engine = await Engine.start();
-  const { connection: worker } = await engine.serve(methods, { aliveMs: 1e6 });
-  const connection = await engine.connect();
+  const testNats = await TestNats.start();
+  const { connection: worker } = await testNats.serve(methods, { aliveMs: 1e6 });
+  const connection = await testNats.connect();
   const clock = new FakeClock();
   const options = service === null ? {} : { service: createServer(service) };
   const link = natsLink(connection, { subject, aliveMs, clock, ...options });
@@ -51,13 +51,13 @@ function twoAtOnce(peer: Peer): Promise<unknown> {
 describeWith(["nats-server"], "calls back over NATS", () => {
   test("are refused if they are longer than the caller takes", async () => {
     const service = createServer(own, { limits: { maxMessageBytes: 1_000 } });
-    const engine = await Engine.start();
-    await engine.serve({
+    const testNats = await TestNats.start();
+    await testNats.serve({
       ask: method({}, (_, call) =>
         call.peer.call("echo", ["x".repeat(2_000)]).catch(({ data }: RpcError) => data),
       ),
     });
-    const client = createClient(natsLink(await engine.connect(), { subject, service }));
+    const client = createClient(natsLink(await testNats.connect(), { subject, service }));
     expect(await client.call("ask")).toMatchObject({ limit: "maxMessageBytes", max: 1_000 });
   });
 

@@ -12,14 +12,14 @@ import { FakeClock } from "callwire/testing";
 import { expect, onTestFinished, test } from "vitest";
 import { ann, byToken, counted, root } from "../../security/serving.ts";
 import { describeWith } from "../../services.ts";
-import { Engine } from "./engine.ts";
+import { TestNats } from "./test-nats.ts";
 
 const subject = "test";
 const withBuckets = 'jetstream: { store_dir: "$FOLDER" }';
 
 describeWith(["nats-server"], "guards that share buckets of NATS", () => {
   test("a rate limit holds for all workers together, and for each caller alone", async () => {
-    const engine = await Engine.start(withBuckets);
+    const testNats = await TestNats.start(withBuckets);
     const clock = new FakeClock();
     const costs = { echo: 2 };
     // With the machine's clock, a nats-server that is busy for a second would count as one that
@@ -27,11 +27,11 @@ describeWith(["nats-server"], "guards that share buckets of NATS", () => {
     const limit = { by: "principal", capacity: 30, perSecond: 1, costs, clock } as const;
     const counts = [counted(), counted()];
     for (const { methods } of counts) {
-      const store = natsLimits(await new Kvm(await engine.connect()).create("limits"), { clock });
+      const store = natsLimits(await new Kvm(await testNats.connect()).create("limits"), { clock });
       const use = [authenticate(byToken), rateLimit({ ...limit, store })];
-      await engine.serve(methods, { server: { use } });
+      await testNats.serve(methods, { server: { use } });
     }
-    const connection = await engine.connect();
+    const connection = await testNats.connect();
     const [anns, roots] = [ann, root].map((headers) =>
       createClient(natsLink(connection, { subject, headers })),
     );
@@ -54,8 +54,8 @@ describeWith(["nats-server"], "guards that share buckets of NATS", () => {
   });
 
   test("while NATS is down, each process limits on its own", async () => {
-    const engine = await Engine.start(withBuckets);
-    const connection = await engine.connect({ reconnect: false });
+    const testNats = await TestNats.start(withBuckets);
+    const connection = await testNats.connect({ reconnect: false });
     const store = natsLimits(await new Kvm(connection).create("limits"));
     const { methods } = counted();
     const use = [rateLimit({ capacity: 2, perSecond: 0.001, store, clock: new FakeClock() })];
@@ -64,7 +64,7 @@ describeWith(["nats-server"], "guards that share buckets of NATS", () => {
     const { url } = await serveHttp(server, { port: 0 });
     const client = createClient(httpLink(url));
     expect(await client.call("echo", [1])).toBe(1);
-    await engine.nats.kill();
+    await testNats.nats.kill();
     await connection.closed();
     expect(await client.call("echo", [2])).toBe(2);
     expect(await client.call("echo", [3])).toBe(3);
@@ -72,12 +72,12 @@ describeWith(["nats-server"], "guards that share buckets of NATS", () => {
   });
 
   test("a repeated message is refused, and a repeated call gets the first answer", async () => {
-    const engine = await Engine.start(withBuckets);
+    const testNats = await TestNats.start(withBuckets);
     const { signer: key } = createSigningKey();
     const ports: number[] = [];
     let runs = 0;
     for (let i = 0; i < 2; i++) {
-      const buckets = new Kvm(await engine.connect());
+      const buckets = new Kvm(await testNats.connect());
       const nonces = natsNonces(await buckets.create("nonces", { ttl: 125_000 }));
       const use = [
         authenticate(signedRequests({ keys: [key], nonces })),

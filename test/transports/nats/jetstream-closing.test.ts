@@ -5,17 +5,17 @@ import { expect, onTestFinished, test } from "vitest";
 import { describeWith } from "../../services.ts";
 import { deferred } from "../contract/wire.ts";
 import { startProxy } from "../contract.ts";
-import { Engine, patient } from "./engine.ts";
+import { patient, TestNats } from "./test-nats.ts";
 
 describeWith(["nats-server"], "a worker of durable notifications that closes", () => {
   test.each([
     ["with a key", { key: () => "k" }, "workers-1-0"],
     ["without a key", {}, "workers-any"],
   ])("handles what was on its way to it: %s", async (_, own, consumer) => {
-    const engine = await Engine.start('jetstream: { store_dir: "$FOLDER" }');
-    const proxy = await startProxy({ port: engine.nats.port });
+    const testNats = await TestNats.start('jetstream: { store_dir: "$FOLDER" }');
+    const proxy = await startProxy({ port: testNats.nats.port });
     onTestFinished(() => proxy.close());
-    const far = await engine.connect({ port: proxy.port });
+    const far = await testNats.connect({ port: proxy.port });
     const handled: number[] = [];
     const server = createServer({ note: (i: number) => void handled.push(i) }, { log: silentLog });
     onTestFinished(() => server.close({ drainMs: 0 }));
@@ -25,7 +25,7 @@ describeWith(["nats-server"], "a worker of durable notifications that closes", (
       storage: "memory",
       maxInFlight: 1,
     });
-    const near = await engine.connect();
+    const near = await testNats.connect();
     const manager = await jetstreamManager(near, patient);
     const counts = () => manager.consumers.info("JOBS", consumer);
     const publisher = createClient(durableLink(near, { ...where, ...own }));
@@ -44,8 +44,8 @@ describeWith(["nats-server"], "a worker of durable notifications that closes", (
   });
 
   test("leaves what failed to the next worker, which gets it soon", async () => {
-    const engine = await Engine.start('jetstream: { store_dir: "$FOLDER" }');
-    const connection = await engine.connect();
+    const testNats = await TestNats.start('jetstream: { store_dir: "$FOLDER" }');
+    const connection = await testNats.connect();
     const where = { subject: "jobs", partitions: 1 };
     const publisher = createClient(durableLink(connection, { ...where, key: () => "k" }));
     const serve = async (note: () => Promise<void>): Promise<Server> => {

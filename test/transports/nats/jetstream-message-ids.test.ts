@@ -6,7 +6,7 @@ import { type DuplicateNotification, durableLink, serveDurable } from "callwire/
 import { expect, onTestFinished, test } from "vitest";
 import { describeWith } from "../../services.ts";
 import { deferred } from "../contract/wire.ts";
-import { Engine } from "./engine.ts";
+import { TestNats } from "./test-nats.ts";
 
 const subject = "jobs";
 /** For a link that never repeats a notification because its confirmation is late. */
@@ -17,18 +17,18 @@ const textOf = (method: string, param: string): string =>
 
 /** A worker, and a user that may publish to one of its subjects, and to one of the dead letters. */
 async function scene(methods: Methods) {
-  const engine = await Engine.start(`
+  const testNats = await TestNats.start(`
     jetstream: { store_dir: "$FOLDER" }
     authorization: { users: [
       { user: admin, password: admin }
       { user: thief, password: thief, permissions: {
         publish: ["jobs.any.other", "jobs-dead.any.other"], subscribe: ["_INBOX.>"] } }
     ] }`);
-  const connection = await engine.connect(login("admin"));
+  const connection = await testNats.connect(login("admin"));
   const server = createServer(methods, { log: silentLog });
   onTestFinished(() => server.close());
   await serveDurable(server, connection, { subject, storage: "memory", delayMs: 1 });
-  const thief = jetstream(await engine.connect(login("thief")));
+  const thief = jetstream(await testNats.connect(login("thief")));
   return { connection, thief };
 }
 
@@ -138,7 +138,7 @@ describeWith(["nats-server"], "a message id of a durable notification", () => {
   });
 
   test.each(["short", 7, ""])("is made with a secret, which cannot be %j", async (secret) => {
-    const connection = await (await Engine.start()).connect();
+    const connection = await (await TestNats.start()).connect();
     const options = { subject, messageIdSecret: secret as string };
     expect(() => durableLink(connection, options)).toThrow(/"messageIdSecret" must be a string/);
   });

@@ -14,7 +14,7 @@ import { expect, onTestFinished, test, vi } from "vitest";
 import { z } from "zod";
 import { describeWith } from "../../services.ts";
 import { deferred } from "../contract/wire.ts";
-import { Engine, patient } from "./engine.ts";
+import { patient, TestNats } from "./test-nats.ts";
 
 describeWith(
   ["nats-server"],
@@ -24,15 +24,17 @@ describeWith(
       methods: Methods,
       options: Partial<ServeDurableOptions> & { readonly server?: ServerOptions } = {},
     ) {
-      const engine = await Engine.start('jetstream: { store_dir: "$FOLDER" }');
+      const testNats = await TestNats.start('jetstream: { store_dir: "$FOLDER" }');
       const { server: own, ...rest } = options;
       const server = createServer(methods, { log: silentLog, timeoutMs: 50, ...own });
       onTestFinished(() => server.close({ drainMs: 0 }));
-      const connection = await engine.connect();
+      const connection = await testNats.connect();
       const where = { subject: "jobs", partitions: 1 };
       const quick = { delayMs: 1, storage: "memory" } as const;
       const worker = await serveDurable(server, connection, { ...where, ...quick, ...rest });
-      const jobs = createClient(durableLink(await engine.connect(), { ...where, key: () => "k" }));
+      const jobs = createClient(
+        durableLink(await testNats.connect(), { ...where, key: () => "k" }),
+      );
       return { jobs, connection, worker };
     }
 

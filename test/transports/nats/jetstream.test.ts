@@ -20,8 +20,8 @@ import { describeWith } from "../../services.ts";
 import { deferred } from "../contract/wire.ts";
 import { startProxy } from "../contract.ts";
 import { turn } from "../contract-methods.ts";
-import { patient } from "./engine.ts";
 import { type NatsServer, startNats } from "./nats-server.ts";
+import { patient } from "./test-nats.ts";
 
 describeWith(["nats-server"], "durable notifications", () => {
   let nats: NatsServer;

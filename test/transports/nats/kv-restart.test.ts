@@ -7,9 +7,9 @@ import { FakeClock } from "callwire/testing";
 import { expect, onTestFinished, test } from "vitest";
 import { describeWith } from "../../services.ts";
 import { deferred } from "../contract/wire.ts";
-import { patient } from "./engine.ts";
-import { LastingEngine } from "./lasting-engine.ts";
 import { LongPayment } from "./long-payment.ts";
+import { RestartableNats } from "./restartable-nats.ts";
+import { patient } from "./test-nats.ts";
 
 /** Calls the only method of a worker, under the only key. */
 type Pay = () => Promise<unknown>;
@@ -40,30 +40,30 @@ describeWith(["nats-server"], "idempotency keys when NATS restarts", () => {
   }
 
   async function setUp(): Promise<{
-    readonly engine: LastingEngine;
+    readonly testNats: RestartableNats;
     readonly connections: NatsConnection[];
     readonly buckets: KV[];
   }> {
     said = [];
-    const engine = await LastingEngine.start();
-    const connections = [await engine.connect(), await engine.connect()];
+    const testNats = await RestartableNats.start();
+    const connections = [await testNats.connect(), await testNats.connect()];
     const buckets: KV[] = [];
     for (const connection of connections) buckets.push(await new Kvm(connection).create("answers"));
-    return { engine, connections, buckets };
+    return { testNats, connections, buckets };
   }
 
   test("a call that ends while NATS is away runs once, and its answer is kept", async () => {
-    const { engine, connections, buckets } = await setUp();
+    const { testNats, connections, buckets } = await setUp();
     let runs = 0;
     const pay = async () => {
-      if (++runs === 1) await engine.stop(...connections);
+      if (++runs === 1) await testNats.stop(...connections);
       return runs;
     };
     const leaseMs = 9_000;
     const [first, second] = buckets.map((bucket) => payAt(bucket, pay, { leaseMs })) as [Pay, Pay];
     // Its caller does not wait for NATS.
     expect(await first()).toMatchObject({ result: 1 });
-    await engine.start(...connections);
+    await testNats.start(...connections);
     expect(await second()).toMatchObject({ result: 1 });
     expect(runs).toBe(1);
     expect(said).toEqual(["could not yet store the result under its idempotency key"]);
@@ -162,10 +162,10 @@ describeWith(["nats-server"], "idempotency keys when NATS restarts", () => {
   });
 
   test("the answer is stored also if NATS lost the entry of the running call", async () => {
-    const { engine, buckets } = await setUp();
+    const { testNats, buckets } = await setUp();
     const [bucket, other] = buckets as [KV, KV];
     const pay = async () => {
-      const manager = await jetstreamManager(await engine.connect(), patient);
+      const manager = await jetstreamManager(await testNats.connect(), patient);
       await manager.streams.purge("KV_answers");
       return "paid";
     };

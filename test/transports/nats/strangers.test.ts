@@ -17,7 +17,7 @@ import { isFull } from "../../full.ts";
 import { heapUsed } from "../../heap.ts";
 import { describeWith } from "../../services.ts";
 import { deferred } from "../contract/wire.ts";
-import { Engine, patient } from "./engine.ts";
+import { patient, TestNats } from "./test-nats.ts";
 
 const subject = "test";
 const login = (user: string) => ({ user, pass: user });
@@ -38,11 +38,11 @@ interface Message {
 
 /** A worker, a trusted caller, and a user that may call a single method. */
 async function scene(methods: Methods, service: Methods = {}, options: ServerOptions = {}) {
-  const engine = await Engine.start(users);
+  const testNats = await TestNats.start(users);
   const clock = new FakeClock();
   const passTime = (): void => clock.advance(5_000);
   const served = { add: (a: number, b: number) => a + b, ...methods };
-  const connection = await engine.connect(login("friend"));
+  const connection = await testNats.connect(login("friend"));
   const server = createServer(served, options);
   onTestFinished(() => server.close({ drainMs: 0 }));
   const worker = await serveNats(server, connection, {
@@ -50,9 +50,9 @@ async function scene(methods: Methods, service: Methods = {}, options: ServerOpt
     clock,
     inboxPrefixes: ["_STRANGER"],
   });
-  const friend = await engine.connect(login("friend"));
+  const friend = await testNats.connect(login("friend"));
   const client = createClient(natsLink(friend, { subject, service: createServer(service) }));
-  const stranger = await engine.connect({ ...login("stranger"), inboxPrefix: "_STRANGER" });
+  const stranger = await testNats.connect({ ...login("stranger"), inboxPrefix: "_STRANGER" });
   const mailbox = `_CALLWIRE.${subject}.${worker.id}.cw`;
   const textOf = (message: Message): string => JSON.stringify({ jsonrpc: "2.0", ...message });
   /** To every kind of subject that could be guessed. */
@@ -290,15 +290,15 @@ describeWith(["nats-server"], "an unknown caller on NATS", () => {
   });
 
   test("cannot keep out other users with inboxes that answer", async () => {
-    const engine = await Engine.start();
+    const testNats = await TestNats.start();
     const held = deferred();
     onTestFinished(() => held.resolve());
     const clock = new FakeClock();
-    const { connection } = await engine.serve(
+    const { connection } = await testNats.serve(
       { hold: () => held.promise, echo: (value: unknown) => value },
       { clock, server: { maxRunning: 300 } },
     );
-    const stranger = await engine.connect({ inboxPrefix: "_INBOX.ann" });
+    const stranger = await testNats.connect({ inboxPrefix: "_INBOX.ann" });
     stranger.subscribe("_INBOX.ann.*.cw.0", {
       callback: (_, message) => {
         message.respond('{"jsonrpc":"2.0","method":"$/unwanted","params":{"held":[]}}');
@@ -319,7 +319,7 @@ describeWith(["nats-server"], "an unknown caller on NATS", () => {
     await settled(connection, stranger, connection);
     fill(4);
     await settled(stranger, connection);
-    const own = await engine.connect({ inboxPrefix: "_INBOX.bob" });
+    const own = await testNats.connect({ inboxPrefix: "_INBOX.bob" });
     const client = createClient(natsLink(own, { subject }));
     // The first calls of ann still use the share of unknown callers.
     await expect(client.call("echo", ["hi"])).rejects.toMatchObject({ code: ErrorCode.ServerBusy });
@@ -328,20 +328,20 @@ describeWith(["nats-server"], "an unknown caller on NATS", () => {
   });
 
   test("cannot keep out callers that exist by making up inboxes", async () => {
-    const engine = await Engine.start();
+    const testNats = await TestNats.start();
     const held = deferred();
     onTestFinished(() => held.resolve());
-    const { connection } = await engine.serve(
+    const { connection } = await testNats.serve(
       { hold: () => held.promise, echo: (value: unknown) => value },
       { clock: new FakeClock(), server: { maxRunning: 300 } },
     );
-    const stranger = await engine.connect();
+    const stranger = await testNats.connect();
     for (let i = 0; i < 400; i++) {
       const reply = `_INBOX.made-up-${i}.cw.o1`;
       stranger.publish(`${subject}.hold`, '{"jsonrpc":"2.0","method":"hold","id":1}', { reply });
     }
     await settled(stranger, connection);
-    const own = await engine.connect();
+    const own = await testNats.connect();
     const client = createClient(natsLink(own, { subject }));
     // The worker refuses it once, and probes whether it exists.
     await expect(client.call("echo", ["hi"])).rejects.toMatchObject({ code: ErrorCode.ServerBusy });
@@ -350,8 +350,8 @@ describeWith(["nats-server"], "an unknown caller on NATS", () => {
   });
 
   test("a callee of one link cannot guess the inbox of another", async () => {
-    const engine = await Engine.start();
-    const connection = await engine.connect();
+    const testNats = await TestNats.start();
+    const connection = await testNats.connect();
     const inboxes: string[] = [];
     const callback = (_: unknown, { reply = "" }: { reply?: string }): void => {
       inboxes.push(reply);

@@ -17,17 +17,17 @@ export async function nobodyHears(connection: NatsConnection, subject: string): 
 }
 
 /** A nats-server for one test, and its connections; all of it ends with the test. */
-export class Engine {
+export class TestNats {
   readonly nats: NatsServer;
 
   private constructor(nats: NatsServer) {
     this.nats = nats;
   }
 
-  static async start(config?: string): Promise<Engine> {
+  static async start(config?: string): Promise<TestNats> {
     const nats = await startNats(config);
     onTestFinished(() => nats.stop());
-    return new Engine(nats);
+    return new TestNats(nats);
   }
 
   async connect(options: NodeConnectionOptions = {}): Promise<NatsConnection> {

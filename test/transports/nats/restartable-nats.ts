@@ -7,7 +7,7 @@ import { ownPort } from "../../own-port.ts";
 import { type NatsServer, startNats } from "./nats-server.ts";
 
 /** A nats-server that can be stopped and started again, on its port and with its stored data. */
-export class LastingEngine {
+export class RestartableNats {
   readonly port: number;
   readonly #folder: string;
   #nats: NatsServer | undefined;
@@ -17,15 +17,15 @@ export class LastingEngine {
     this.#folder = folder;
   }
 
-  static async start(): Promise<LastingEngine> {
+  static async start(): Promise<RestartableNats> {
     const folder = mkdtempSync(join(tmpdir(), "callwire-lasting-"));
-    const engine = new LastingEngine(await ownPort(), folder);
+    const testNats = new RestartableNats(await ownPort(), folder);
     onTestFinished(async () => {
-      await engine.#nats?.stop();
+      await testNats.#nats?.stop();
       rmSync(folder, { recursive: true, force: true });
     });
-    await engine.start();
-    return engine;
+    await testNats.start();
+    return testNats;
   }
 
   /** Resolves when it runs, and these connections are restored. */

@@ -6,13 +6,13 @@ import type { NatsServer } from "./nats-server.ts";
  * Time that passes only while nats-server answers, so that a busy machine does not look like a
  * network partition.
  */
-export class EngineTime implements Clock {
-  readonly #engine: () => NatsServer;
+export class NatsTime implements Clock {
+  readonly #testNats: () => NatsServer;
   #witness: Promise<NatsConnection> | undefined;
 
   /** nats-server has been started before anything is awaited. */
-  constructor(engine: () => NatsServer) {
-    this.#engine = engine;
+  constructor(testNats: () => NatsServer) {
+    this.#testNats = testNats;
   }
 
   now(): number {
@@ -38,7 +38,7 @@ export class EngineTime implements Clock {
   }
 
   async #answered(): Promise<void> {
-    this.#witness ??= connect({ port: this.#engine().port, reconnect: false });
+    this.#witness ??= connect({ port: this.#testNats().port, reconnect: false });
     // It fails only if nats-server is gone for good.
     await this.#witness.then((witness) => witness.flush()).catch(() => {});
   }
