@@ -56,7 +56,7 @@ function methodsOn(channel: HandChannel | undefined): unknown[] {
   );
 }
 
-describe("a healing link", () => {
+describe("a reconnecting link", () => {
   test("connects when it is first used, once for all", async () => {
     const { channels, state, client } = setUp();
     expect(state.attempts).toBe(0);

@@ -651,7 +651,7 @@ export const guarantees: Readonly<Record<string, readonly Guarantee[]>> = {
     {
       says: "The last message says so about every call",
       test: [
-        "transports/last-word.test.ts",
+        "transports/shutdown-message.test.ts",
         "goes out again, whatever it does, until a server accepts it",
       ],
     },

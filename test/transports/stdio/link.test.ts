@@ -243,7 +243,7 @@ test.skipIf(process.platform === "win32")(
   },
 );
 
-describe("healing", () => {
+describe("reconnecting", () => {
   test("a child that died is started again for the next call", async () => {
     const link = stdioLink(process.execPath, [tool], {
       stderr: "ignore",
