@@ -116,7 +116,7 @@ export class Liveness {
     }
     if (!this.#hasWorkers) this.#greet();
     const isScheduled = this.#urgentRounds > 0;
-    // One more for the first `$/hello`, and one that loses what is unanswered.
+    // One more round for the first `$/hello`, and one that fails the calls without an answer.
     this.#urgentRounds = mostUnanswered + 2;
     if (!isScheduled) this.#scheduleUrgent();
     this.pingSoon();
