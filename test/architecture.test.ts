@@ -15,7 +15,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   ...Object.fromEntries(features.map((folder) => [folder, ["protocol"]])),
   // Each server answers rpc.discover with its document, and its caller is a client without a wire.
   server: ["protocol", "openrpc", "client"],
-  // And each gateway with one of all that is behind it.
+  // A gateway answers it with one document for all of its upstreams.
   gateway: ["protocol", "openrpc"],
   // Node's streams, for the transports that need Node.
   streams: ["protocol", "connection"],
