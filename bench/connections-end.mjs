@@ -7,7 +7,7 @@ import { serveHttp } from "callwire/http/node";
 import { WebSocketServer } from "ws";
 import { answering } from "./processes.mjs";
 
-/** Connections that are opened at a time. */
+/** Connections that are opened concurrently. */
 const atOnce = 64;
 const many = 100_000;
 const keepAliveTimeoutMs = 600_000;
@@ -21,7 +21,7 @@ const callwire = async () => {
     port: 0,
     keepAliveTimeoutMs,
     ...limits,
-    // Without pings, as `ws` is by itself: the clients here do not answer them.
+    // Without pings, like `ws` by default: the clients here do not answer them.
     webSocket: { maxConnections: many, pingMs: Number.POSITIVE_INFINITY },
   });
   return http.port;

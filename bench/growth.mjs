@@ -39,7 +39,7 @@ console.log(text);
 async function methods() {
   const end = ownProcess("candidate");
   const points = [];
-  // The compiler needs a while.
+  // The compiler needs some time.
   await end.ask("dispatch", { count: 100, ms: 2000 });
   for (const count of counts) {
     const measured = [];
@@ -69,7 +69,7 @@ async function manyCalls() {
   ];
 }
 
-/** The server's memory and the cost of a call, with so many idle connections. */
+/** The server's memory and the cost of a call, with this many idle connections. */
 async function idleMemory() {
   const memory = [];
   const costs = [];
@@ -95,7 +95,7 @@ async function idleMemory() {
         server.close();
         client.close();
       }
-      // With few connections, the growth of the heap is mostly something else.
+      // With few connections, most of the heap's growth has other causes.
       memory.push({ name, points: bytes.filter(({ x }) => x >= 1000) });
       if (wire === "http") costs.push({ name, points: cpu });
     }

@@ -46,7 +46,8 @@ answering({
     const run = runs.get(workload);
     const before = process.cpuUsage();
     const done = await run(ms);
-    // Work in a child process is not in the usage of this one, so its exercise says what it took.
+    // Work in a child process does not count towards the usage of this one, so its exercise reports
+    // it.
     if (typeof done === "object") return done;
     return { calls: done, cpuMicros: total(process.cpuUsage(before)) };
   },
@@ -62,7 +63,7 @@ function total({ user, system }) {
   return user + system;
 }
 
-/** A part of callwire that nobody has written or built so far is no failure of the benchmark. */
+/** A part of callwire that does not exist or is not built yet is not a failure of the benchmark. */
 function isMissing(error) {
   if (!name.startsWith("callwire")) return false;
   return (

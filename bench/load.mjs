@@ -36,7 +36,7 @@ answering({
     const before = await ask("cpu");
     const done = await runs.get(workload)(ms);
     const cpuMicros = (await ask("cpu")) - before;
-    // Some also tell how long calls took.
+    // Some also report how long calls took.
     return typeof done === "number" ? { calls: done, cpuMicros } : { ...done, cpuMicros };
   },
 

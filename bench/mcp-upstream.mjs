@@ -1,4 +1,4 @@
-/** The server that every MCP client calls; whichever it is, it costs the clients the same. */
+/** The server that every MCP client calls; it costs all clients the same. */
 import { createServer } from "callwire";
 import { serveHttp } from "callwire/http/node";
 import { mcpMounts } from "callwire/mcp";

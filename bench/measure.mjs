@@ -1,8 +1,9 @@
 /** Interleaved slices: what a call costs in CPU time, and the ratio of two costs inside each cycle. */
 
 /**
- * Runs `cycles` cycles over the lanes. A cycle measures every lane for one slice, workload by workload
- * and in shuffled order, so that what is compared ran within the same second or two.
+ * Runs `cycles` cycles over the lanes. A cycle measures every lane for one slice, workload by
+ * workload and in shuffled order, so that results that are compared were measured within the same
+ * second or two.
  */
 export async function measure(lanes, { cycles, sliceMs, onCycle }) {
   const byWorkload = groupByWorkload(lanes);
@@ -14,7 +15,7 @@ export async function measure(lanes, { cycles, sliceMs, onCycle }) {
   }
 }
 
-/** Runs a lane until it is compiled: for a while and for a number of calls, but not for ever. */
+/** Runs a lane until it is compiled: for some time and some number of calls, with a limit. */
 export async function warmUp(lane, { ms, calls, atMostMs }) {
   const start = performance.now();
   let done = 0;
@@ -38,7 +39,7 @@ async function cost(lane, sliceMs) {
   return slice ? slice.cpuMicros / slice.calls : Number.NaN;
 }
 
-/** A lane that fails once is measured no more; the others go on. */
+/** A lane that fails once is no longer measured; the others continue. */
 async function attempt(lane, ms) {
   try {
     return await lane.slice(ms);
@@ -55,7 +56,7 @@ export function ratios(costs, referenceCosts) {
     .filter((ratio) => !Number.isNaN(ratio));
 }
 
-/** Median and quartiles, or undefined of nothing. */
+/** Median and quartiles; undefined for an empty array. */
 export function spread(values) {
   const sorted = values.filter((value) => !Number.isNaN(value)).sort((a, b) => a - b);
   if (sorted.length === 0) return undefined;

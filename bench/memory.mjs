@@ -2,7 +2,10 @@
 
 const sliceMs = 1000;
 
-/** The memory of this process; the heap is that after a collection, which needs `--expose-gc`. */
+/**
+ * The memory of this process; the heap is measured after a garbage collection, which needs
+ * `--expose-gc`.
+ */
 export function memoryNow({ collect }) {
   if (collect) globalThis.gc();
   const { heapUsed, rss } = process.memoryUsage();
@@ -10,8 +13,8 @@ export function memoryNow({ collect }) {
 }
 
 /**
- * Makes at least `calls` calls, slice by slice. Gives the heap after a tenth of them, when all is compiled,
- * and at the end, and the most resident memory between two slices.
+ * Makes at least `calls` calls, slice by slice. Returns the heap after a tenth of them, when
+ * everything is compiled, and at the end, and the most resident memory between two slices.
  */
 export async function memoryOverCalls(run, look, calls) {
   const start = performance.now();

@@ -1,4 +1,4 @@
-/** The engine that the NATS suite goes through, on a free port. */
+/** The nats-server of the NATS suite, on a free port. */
 import { spawn } from "node:child_process";
 import { answering } from "./processes.mjs";
 

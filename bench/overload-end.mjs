@@ -19,7 +19,7 @@ const connections = { tcp: 32, unix: 32, ws: 32, http: 256, sse: 256, nats: 8, b
 /** A call that is answered as fast as this shows that the server has recovered. */
 const promptMs = 100;
 
-/** A millisecond of work, however much else the machine has to do. */
+/** A millisecond of work, however busy the machine is. */
 function work() {
   const before = process.cpuUsage();
   for (;;) {
@@ -58,7 +58,10 @@ const servers = {
   },
 };
 
-/** What was sent and waits for its reply: by id, when it was due, and who is told how it ended. */
+/**
+ * Calls that were sent and wait for their reply: by id, when each was due, and a function to call
+ * with its outcome.
+ */
 const open = new Map();
 let nextId = 1;
 let send;
@@ -82,7 +85,7 @@ function received(text) {
   settle(id, result === "done" ? "good" : error?.code === -32005 ? "refused" : "failed");
 }
 
-/** Those who have waited for too long have given up. */
+/** Calls that have waited for too long count as abandoned. */
 function giveUp() {
   const before = performance.now() - patienceMs;
   for (const [id, { dueAt }] of open) {
@@ -261,7 +264,7 @@ answering({
 
   ofServer: ({ question, content }) => askServer(question, content),
 
-  /** The most memory that the process has had. */
+  /** The most memory that the process has used so far. */
   mostBytes: () => process.resourceUsage().maxRSS * 1024,
 
   cpu() {

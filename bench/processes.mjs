@@ -23,7 +23,7 @@ export function start(file, args, { role, nodeFlags = [], stdio }) {
   const [command, ...rest] = core === undefined ? node : ["taskset", "-c", String(core), ...node];
   return spawn(command, rest, {
     stdio: stdio ?? ["ignore", "ignore", "pipe", "ipc"],
-    // The native masks of bufferutil would be found by some candidates and not by others.
+    // Some candidates would find the native masks of bufferutil, and others would not.
     env: {
       ...process.env,
       BENCH_CORES: [candidateCore, loadCore].join(),
@@ -83,7 +83,7 @@ export function answering(handlers) {
 }
 
 function pinnableCores() {
-  // A pinned process sees its own core only, so that the first process chooses for all.
+  // A pinned process sees only its own core, so the first process chooses for all.
   if (process.env.BENCH_CORES === ",") return [];
   if (process.env.BENCH_CORES) return process.env.BENCH_CORES.split(",").map(Number);
   if (process.platform !== "linux" || spawnSync("taskset", ["-V"]).error) return [];

@@ -8,7 +8,7 @@ export function resultsFolder(out) {
   return out === undefined ? fileURLToPath(new URL("results", import.meta.url)) : resolve(out);
 }
 
-/** What was measured now, and for the other suites what an earlier run left; all tables show the same digits. */
+/** The new measurements, and for the other suites those of earlier runs; all tables show the same digits. */
 export function readResults(folder, measured) {
   const earlier = new Map(earlierSuites(folder).map((suite) => [suite.name, suite]));
   const suites = suiteNames.map((name) => measured.get(name) ?? earlier.get(name));

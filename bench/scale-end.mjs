@@ -6,7 +6,10 @@ import { keepInFlight } from "./exercise/in-flight.mjs";
 import { answering } from "./processes.mjs";
 
 const inFlight = 64;
-/** How many calls of a worker wait at the same time, as a database with so many connections makes them. */
+/**
+ * How many calls of a worker wait at the same time, like queries to a database with that many
+ * connections.
+ */
 const places = 8;
 let client;
 

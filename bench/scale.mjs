@@ -1,6 +1,6 @@
 /**
  * How throughput grows with workers on NATS: `node bench/scale.mjs [--seconds 3]`. Each worker and each
- * caller is a process of its own; the table says what a call costs each of them and the engine, since on
+ * caller is a process of its own; the table says what a call costs each of them and nats-server, since on
  * few cores the sum of these is the limit and not the number of workers.
  */
 import { fork, spawnSync } from "node:child_process";
@@ -15,17 +15,17 @@ const milliseconds = readSeconds() * 1000;
 const ticksPerSecond = Number(spawnSync("getconf", ["CLK_TCK"], { encoding: "utf8" }).stdout);
 
 let runs = 0;
-const engine = start("nats-server.mjs");
-const { port, pid } = await engine.ask("start");
+const nats = start("nats-server.mjs");
+const { port, pid } = await nats.ask("start");
 console.log(
   `Node ${process.versions.node}, ${availableParallelism()} cores of ${cpus()[0]?.model}\n`,
 );
-console.log("| work per call | workers | calls per second | µs CPU caller | engine | worker |");
+console.log("| work per call | workers | calls per second | µs CPU caller | nats-server | worker |");
 console.log("| --- | ---: | ---: | ---: | ---: | ---: |");
 for (const work of ["add", "250 µs of CPU", "5 ms of waiting"]) {
   for (const count of [1, 2, 4]) console.log(await measured(work, count));
 }
-engine.child.disconnect();
+nats.child.disconnect();
 
 async function measured(work, count) {
   const subject = `scale.run${++runs}`;
@@ -38,7 +38,7 @@ async function measured(work, count) {
   const sum = (numbers) => numbers.reduce((a, b) => a + b, 0);
   const spent = async () => ({
     callers: sum(await all(callers, "cpu")),
-    engine: engineMicros(),
+    nats: natsMicros(),
     workers: sum(await all(workers, "cpu")),
   });
   const before = await spent();
@@ -47,11 +47,11 @@ async function measured(work, count) {
   for (const { child } of [...workers, ...callers]) child.disconnect();
   const per = (name) => ((after[name] - before[name]) / calls).toFixed(1);
   const rate = Math.round(calls / (milliseconds / 1000)).toLocaleString("en");
-  return `| ${work} | ${count} | ${rate} | ${per("callers")} | ${per("engine")} | ${per("workers")} |`;
+  return `| ${work} | ${count} | ${rate} | ${per("callers")} | ${per("nats")} | ${per("workers")} |`;
 }
 
-/** The engine's own time, from Linux. */
-function engineMicros() {
+/** The CPU time of nats-server, from Linux. */
+function natsMicros() {
   const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1].split(" ");
   return ((Number(fields[11]) + Number(fields[12])) / ticksPerSecond) * 1e6;
 }

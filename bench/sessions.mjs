@@ -1,11 +1,13 @@
-/** What a session or a task costs that nobody uses. */
+/** What an unused session or task costs. */
 import { openSession } from "./candidates/mcp-request.mjs";
 
-/** Opened before the first look, so that all is compiled and every table has its first size. */
+/**
+ * Opened before the first measurement, so that all is compiled and every table has its first size.
+ */
 const before = 500;
 const atOnce = 32;
 
-/** Opens `count` sessions or what `idle` sends, leaves them alone, and gives the heap that each of them holds. */
+/** Opens `count` sessions, or sends what `idle` says, and returns the heap that each of them holds. */
 export async function memoryOfSessions({ port, path, idle }, look, count) {
   await open(before);
   const { heap: empty } = await look({ collect: true });

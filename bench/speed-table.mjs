@@ -1,11 +1,14 @@
-/** The table of speed in the README, from the results: what is compared with what, and the worst case of all suites. */
+/** The table of speed in the README, made from the results: what is compared, and the worst case of all suites. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
 const readme = fileURLToPath(new URL("../README.md", import.meta.url));
 const [begin, end] = ["<!-- written by npm run bench -->", "<!-- end -->"];
 
-/** Where, what the same is by hand, and the row of the results: suite, workload, candidate. Rows without results are left out. */
+/**
+ * Where, what the same work is by hand, and the row of the results: suite, workload, candidate.
+ * Rows without results are left out.
+ */
 const rows = [
   [
     "in process, string to string",
@@ -90,7 +93,7 @@ function rowsOf(suites, name, workload) {
   return suite?.rows.filter((row) => row.workload === workload) ?? [];
 }
 
-/** The best of the others. */
+/** The best of the other libraries. */
 function next(of, suites, name) {
   const { reference } = suites.find((suite) => suite.name === name);
   const [best] = of

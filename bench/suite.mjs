@@ -1,4 +1,6 @@
-/** Runs one suite: some process starts, cycles in each, and the sums of it all. */
+/**
+ * Runs one suite: starts its processes several times, runs cycles in each, and adds up the results.
+ */
 import { openCandidates } from "./candidates.mjs";
 import { measure, ratios, spread, warmUp } from "./measure.mjs";
 import { judge } from "./targets.mjs";
@@ -39,7 +41,7 @@ export async function runSuite(suite, options, onProgress) {
   return summary(suite, lanes, { memory, sessions });
 }
 
-/** Lets every lane prove its replies and warms it; lanes that cannot run say why. */
+/** Checks the replies of every lane and warms it up; lanes that cannot run say why. */
 async function prepareLanes(lanes, entries, suite, options, say) {
   for (const lane of lanes) {
     const { missing, failure, prepare, slice } = entries.find(({ name }) => name === lane.name);
@@ -71,7 +73,7 @@ function measureMemory(entries, { memoryItems, plotted: workload }, options) {
   return ofEach(entries, (name, ask) => ask("memory", { name, items, workload }, 1_800_000));
 }
 
-/** In processes of their own: a store that a load has filled drops an old task for each new one. */
+/** In separate processes: a store that a load has filled drops an old task for each new one. */
 async function measureSessions(suite, options) {
   const count = sized(suite.idleSessions, options);
   const { entries, close } = await openCandidates(suite);

@@ -29,17 +29,17 @@ export function atMostMicros(micros, candidate, workloads) {
   return workloads.map((workload) => ({ kind: "cost", micros, candidate, workload }));
 }
 
-/** What a call may cost more than with another candidate. */
+/** How much more a call may cost than with another candidate. */
 export function atMostMore(micros, candidate, of, workloads) {
   return workloads.map((workload) => ({ kind: "extra", micros, candidate, of, workload }));
 }
 
-/** `mebibytes` is what the heap may grow by over the items or calls of the memory run. */
+/** `mebibytes` is how much the heap may grow over the items or calls of the memory run. */
 export function flatMemory(mebibytes, candidate) {
   return { kind: "memory", mebibytes, candidate };
 }
 
-/** What a session may hold that nobody uses, in thousands of bytes. */
+/** How much an unused session may hold, in thousands of bytes. */
 export function idleSession(kilobytes, candidate) {
   return { kind: "session", kilobytes, candidate };
 }

@@ -1,4 +1,4 @@
-/** The server that every HTTP client calls: HTTP by hand on bare sockets, so that it never is the slow side. */
+/** The server that every HTTP client calls: HTTP by hand on bare sockets, so that it is never the slow side. */
 import { createServer } from "node:net";
 import { answerText } from "./candidates/dispatch.mjs";
 import { listening } from "./candidates/listening.mjs";

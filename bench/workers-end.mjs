@@ -17,6 +17,6 @@ const server = createServer({ work });
 const { port } = await serveHttp(server, { port: 0, workers: Number(process.argv[2]) });
 if (cluster.isPrimary) {
   console.log(port);
-  // The end of the input, because the benchmark is gone.
+  // The input has ended, so the benchmark is gone.
   process.stdin.on("end", () => void server.close()).resume();
 }

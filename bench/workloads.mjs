@@ -1,14 +1,14 @@
 /**
- * What is asked of every JSON-RPC candidate, and what it must answer (members in any order).
+ * What every JSON-RPC candidate is sent, and what it must answer (members in any order).
  *
- * Clients write the members of a request in different orders, and a server may be quicker at one of
- * them: rpc-websockets and the specification's examples have the id last, json-rpc-2.0 and vscode-jsonrpc
- * second. Both are measured.
+ * Clients write the members of a request in different orders, and a server may be faster with one
+ * of them: rpc-websockets and the specification's examples have the id last, json-rpc-2.0 and
+ * vscode-jsonrpc second. Both are measured.
  */
 
 const kibibyte = "callwire".repeat(128);
 
-/** Each workload has this many texts, so that remembering the last one gains nothing. */
+/** Each workload has this many texts, so that remembering the last one does not help. */
 const variants = 16;
 
 export function idLast(id, method, params) {
@@ -52,7 +52,7 @@ export const workloads = {
   "batch 1000": batch(idLast, 1000),
 };
 
-/** The same two methods for peers with a wire of their own. */
+/** The same two methods for peers with another protocol. */
 export const foreign = {
   add: { input: [1, 2], result: 3 },
   "echo 1 KiB": { input: kibibyte, result: kibibyte },

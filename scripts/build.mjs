@@ -24,7 +24,7 @@ const { values: flags } = parseArgs({ options: { "if-stale": { type: "boolean" }
 if (!flags["if-stale"] || isStale()) await build();
 
 async function build() {
-  // Whoever installs a fresh clone by its path has this run without what it needs.
+  // Someone who installs a fresh clone by its path runs this without the tools that it needs.
   if (!existsSync(join(root, "node_modules", "esbuild"))) {
     console.error(`Run "npm install" in ${root} first: what callwire is built with is not there.`);
     process.exitCode = 1;
@@ -36,13 +36,13 @@ async function build() {
   ]);
   console.log("Building callwire …");
   const started = performance.now();
-  // The new tree replaces the old one only when it is whole, so nobody runs half a build.
+  // The new tree replaces the old one only when it is complete, so that nobody runs half a build.
   const fresh = join(root, `dist-${process.pid}`);
   const old = `${fresh}-old`;
   try {
     emit(fresh);
     await Promise.all([bundleCli(join(fresh, "cli")), buildPlayground(join(fresh, "playground"))]);
-    // For the editors of those who write a gateway config.
+    // For editors of gateway configs.
     copyFileSync(join(root, "docs", "gateway.schema.json"), join(fresh, "gateway.schema.json"));
     if (existsSync(dist)) renameSync(dist, old);
     renameSync(fresh, dist);

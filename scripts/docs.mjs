@@ -13,7 +13,7 @@ const [task = "dev"] = positionals;
 
 if (changed("package-lock.json") > changed("node_modules/.package-lock.json")) {
   console.log("Installing VitePress and TypeDoc …");
-  // Not "npm ci": it insists on packages for other platforms that not every registry has.
+  // Not "npm ci": it requires packages for other platforms, which some registries lack.
   run("npm", ["install", "--no-save", "--no-audit", "--no-fund", "--loglevel=error"]);
 }
 console.log("Reading the doc comments …");

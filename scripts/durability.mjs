@@ -82,7 +82,7 @@ process.exit(result.lost + result.misordered > 0 ? 1 : 0);
 /** The next notification of a key is sent after the one before was acknowledged. @param {number} i */
 async function keepSending(i) {
   while (sent < count) {
-    // Not so far ahead that the last kills come when everything was sent.
+    // Not so far ahead that everything was sent before the last kills.
     while (sent > share(kills.server + kills.workers + 2)) await pause(5);
     const number = sent++;
     for (;;) {

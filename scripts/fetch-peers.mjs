@@ -27,7 +27,9 @@ const platform = `${process.platform}-${process.arch}`;
  * @property {() => Promise<string | undefined> | string | undefined} find
  */
 
-/** A registry that stumbles is asked again soon; without a network, npm would wait for minutes. */
+/**
+ * A registry that fails once is asked again soon; without a network, npm would wait for minutes.
+ */
 const patience = ["--fetch-retry-mintimeout=1000", "--fetch-retry-maxtimeout=4000"];
 
 /** @type {Service[]} */
@@ -91,7 +93,7 @@ const services = [
   {
     name: "postgresql",
     from: { apt: "postgresql" },
-    // The folder of its programs, which Debian keeps out of the PATH.
+    // The folder of its programs, which Debian does not put into the PATH.
     find: () => {
       const versions = "/usr/lib/postgresql";
       if (!existsSync(versions)) return undefined;

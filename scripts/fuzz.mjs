@@ -30,7 +30,7 @@ const ownNames = {
     });
   },
 };
-/** A job that reports nothing for so long is in an endless loop. */
+/** A job that reports nothing for this long is in an endless loop. */
 const silentMs = 60_000;
 
 const { values: flags, positionals } = scriptOptions(import.meta.url, {

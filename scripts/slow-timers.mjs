@@ -1,4 +1,4 @@
-// Makes timers late, as they are on a machine with much else to do: loaded by scripts/stress.mjs.
+// Makes timers late, as on a busy machine: loaded by scripts/stress.mjs.
 const latestMs = 40;
 const { setTimeout: plain } = globalThis;
 

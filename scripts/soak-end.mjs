@@ -14,7 +14,7 @@ import { serveSocket, tcpLink, unixLink } from "callwire/tcp";
 import { webSocketLink } from "callwire/ws";
 import { answering } from "../bench/processes.mjs";
 
-// Node opens it when the first socket closes, and it would count as a handle that is left.
+// Node opens it when the first socket closes, and it would count as a leaked handle.
 void process.stderr;
 
 const inFlight = 32;
@@ -155,7 +155,7 @@ else
       await main.client.call("add", [1, 2]);
     },
 
-    /** Operations until so many calls were made in all. */
+    /** Repeats operations until this many calls were made in all. */
     async run(/** @type {any} */ { calls }) {
       const keepOn = async () => {
         while (counts.calls < calls) await operation();

@@ -8,7 +8,10 @@ import { record } from "./reliability.mjs";
 import { scriptOptions } from "./script-options.mjs";
 
 const known = ["http", "sse", "ws", "tcp", "unix", "stdio", "nats"];
-/** Looks at memory; the first ones are left out, until everything is compiled and every table has its size. */
+/**
+ * Measurements of memory; the first ones are left out, until everything is compiled and every table
+ * has its size.
+ */
 const looks = 20;
 const skipped = 4;
 const { values: flags } = scriptOptions(import.meta.url, {

@@ -183,7 +183,8 @@ function inWords(error) {
 }
 
 /**
- * Says what a time limit means; Vitest advises to raise it instead, which hides what never came.
+ * Explains what a time limit means; Vitest advises raising it instead, which hides what never
+ * happened.
  * @param {unknown} message
  */
 function withoutAdvice(message) {

@@ -133,7 +133,7 @@ function summarize() {
   for (const { name } of failedChecks) console.log(`FAILED ${name}: its output is above`);
   for (const each of tests.failures) console.log(`\n${each}`);
   for (const [suite, count] of tests.leftOut) console.log(`skipped ${count} of: ${suite}`);
-  // A run that broke outside any test has no failed test to count, so it counts as one.
+  // A run that failed outside any test has no failed test to count, so it counts as one.
   const broken = results.some(({ name, passed }) => name === "tests" && !passed);
   if (broken && tests.failed === 0)
     console.log("FAILED tests: the run broke off, and its last output is above");

@@ -1,5 +1,5 @@
-// Lets processes run a few at a time. Each one connects, says its name, and waits for an answer; its turn lasts
-// until it hangs up.
+// Lets processes run a few at a time. Each one connects, sends its name, and waits for an answer;
+// its turn lasts until it disconnects.
 import { createServer } from "node:net";
 
 /** How long nobody may come or go before those who want to be alone get their turn. */

@@ -15,23 +15,23 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   ...Object.fromEntries(features.map((folder) => [folder, ["protocol"]])),
   // Each server answers rpc.discover with its document, and its caller is a client without a wire.
   server: ["protocol", "openrpc", "client"],
-  // And each gateway with one of all that is behind it.
+  // A gateway answers it with one document for all of its upstreams.
   gateway: ["protocol", "openrpc"],
   // Node's streams, for the transports that need Node.
   streams: ["protocol", "connection"],
-  // What all that speaks HTTP shares: JSON-RPC, server-sent events and MCP, on Node and on `fetch`.
+  // Shared by all that speaks HTTP: JSON-RPC, server-sent events and MCP, on Node and on `fetch`.
   http: ["protocol", "framing", "streams"],
   // Long-running work and its stores, for all protocols that have tasks.
   work: ["protocol"],
   // NATS stores work in its buckets.
   "transports/*": ["protocol", "framing", "http", "connection", "streams", "work"],
-  // Servers of Node's own, which close as those of transports do.
+  // Servers on `node:http`, which close as those of transports do.
   serve: [...wires, "streams"],
   mcp: [...wires, ...features, "work"],
   a2a: [...wires, ...features, "work"],
   lsp: [...wires, "client"],
   testing: [...wires, ...features],
-  // Options for a library of others, from a client.
+  // Options of a client for another library.
   "tanstack-query": ["protocol", "client"],
   // The portable entry; that what it reaches is portable is a test of its own.
   "index.ts": ["protocol", "framing", "connection", "client", "server"],
@@ -42,7 +42,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
 /** Folders beside src/ that stand for a user's program: they import only public entries. */
 const programs = ["src/cli", "examples", "bench", "playground", "docs"];
 
-/** Packages that only some users have, each with the places that import it. */
+/** Packages that only some users have, each with the places that may import it. */
 const peers: Readonly<Record<string, string>> = {
   "@nats-io/transport-node": "src/transports/nats/client-library.ts",
   "@nats-io/jetstream": "src/transports/nats/jetstream/client-library.ts",
@@ -56,12 +56,15 @@ const forbiddenNames = /^(utils?|helpers?|common|types|core)$/;
 
 const nodeNames = /(?<![.#\w$])(Buffer|process|require|__dirname|__filename)\b/;
 
-/** Where the time of day is read, and what for. How long something takes is measured by `elapsed` of a `Clock`, or `performance.now`. */
+/**
+ * Files that read the time of day, and what for. Durations are measured by `elapsed` of a `Clock`,
+ * or `performance.now`.
+ */
 const calendarTime: Readonly<Record<string, string>> = {
   "src/protocol/clock.ts": "is the clock",
   "src/protocol/deadline.ts": "converts deadlines, which are shown and sent",
   "src/client/outgoing-call.ts": "shows when a call is ended",
-  "src/protocol/log-line.ts": "dates a line of the log and of the audit log",
+  "src/protocol/log-text.ts": "dates a line of the log and of the audit log",
   "src/http/fast-path/replies.ts": "dates a response",
   "src/observability/line-log.ts": "dates a line of the log",
   "src/security/authenticate.ts": "compares with expiresAt of a principal",

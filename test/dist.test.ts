@@ -11,7 +11,7 @@ import { entries, manifest, root } from "./entries.ts";
 
 const run = promisify(execFile);
 const tsc = join(root, "node_modules", "typescript", "bin", "tsc");
-/** These need a package that users install beside this one. */
+/** These need a package that users install as well. */
 const withPeers = [
   "callwire/a2a/signing",
   "callwire/nats",
@@ -55,7 +55,7 @@ beforeAll(async () => {
   ];
   packed = files.map(({ path }) => path);
 
-  // What the package depends on is copied from this clone, so that no registry is needed.
+  // The dependencies of the package are copied from this clone, so that no registry is needed.
   const dependencies = Object.fromEntries(
     Object.keys(manifest.dependencies).map((name) => [name, join(root, "node_modules", name)]),
   );
@@ -164,7 +164,7 @@ describe("a strict TypeScript program compiles", () => {
     strict: true,
     exactOptionalPropertyTypes: true,
     noUncheckedIndexedAccess: true,
-    // Our declarations are checked too: they may need nothing that users lack.
+    // Our declarations are checked too: they may need nothing that users do not have.
     skipLibCheck: false,
     noEmit: true,
   };

@@ -1,3 +1,3 @@
-/** A server refuses calls that take too much CPU time; on a busy machine the same calls take several times as much. */
+/** A server refuses calls that take too much CPU time; on a busy machine the same calls take several times as long. */
 const used = process.cpuUsage();
 process.cpuUsage = () => used;

@@ -1,4 +1,4 @@
-/** The packed package in projects that users begin: installed from a registry, with each compiler and module system. */
+/** The packed package in new projects of users: installed from a registry, with each compiler and module system. */
 import { execFile } from "node:child_process";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -36,7 +36,7 @@ beforeAll(async () => {
 
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-/** A project with these packages; returns what npm complained about. */
+/** A project with these packages; returns npm's complaints. */
 async function install(project: string, manifest: object, packages: string[]): Promise<string> {
   await mkdir(project, { recursive: true });
   await writeFile(join(project, "package.json"), JSON.stringify({ private: true, ...manifest }));
@@ -44,7 +44,7 @@ async function install(project: string, manifest: object, packages: string[]): P
     cwd: project,
   });
   const complaints = `${stdout}\n${stderr}`.split("\n").filter((line) => /warn|error/i.test(line));
-  // The settings of this machine are not the package's.
+  // The settings of this machine do not belong to the package.
   return complaints.filter((line) => !/Unknown \w+ config/.test(line)).join("\n");
 }
 
@@ -151,7 +151,7 @@ describe("a fresh project", () => {
         noEmit: true,
         ...resolution,
       };
-      // Each compile takes seconds, and how names are resolved did not change in between.
+      // Each compilation takes seconds, and name resolution did not change in between.
       for (const version of name === "node16" ? compilers : compilers.slice(-1)) {
         // The declarations of the NATS client need 5.7.
         const file = Number(version) < 5.7 ? "older.ts" : "main.ts";

@@ -3,10 +3,10 @@ import { runInNewContext } from "node:vm";
 
 setFlagsFromString("--expose-gc");
 
-/** Frees what nobody needs any more. */
+/** Frees what is no longer referenced. */
 export const collect = runInNewContext("gc") as (options?: { readonly type: "minor" }) => void;
 
-/** How much is in use by what somebody still needs. */
+/** How many bytes are still in use. */
 export function heapUsed(): number {
   collect();
   return process.memoryUsage().heapUsed;

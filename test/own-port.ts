@@ -8,7 +8,7 @@ const first = firstOutside(ephemeralPorts());
 let block: Promise<number> | undefined;
 let taken = 0;
 
-/** A port that is free, and stays so for other tests until this process ends, also between two servers at it. */
+/** A free port that stays free of other tests until this process ends, even between two servers on it. */
 export async function ownPort(): Promise<number> {
   block ??= ownBlock();
   const lock = await block;
@@ -21,7 +21,10 @@ export async function ownPort(): Promise<number> {
   }
 }
 
-/** Ports that no other run of tests uses: whoever listens at the first of them has the rest. */
+/**
+ * Ports that no other run of tests uses: the process that listens on the first of them has the
+ * rest.
+ */
 async function ownBlock(): Promise<number> {
   const start = Math.floor(Math.random() * blocks);
   for (let i = 0; i < blocks; i++) {
@@ -41,19 +44,19 @@ function listens(server: Server, port: number): Promise<boolean> {
   });
 }
 
-/** The ports that the system hands out by itself, so that any program may get one by chance. */
+/** The ports that the system chooses itself, so that any program may get one by chance. */
 function ephemeralPorts(): readonly [from: number, to: number] {
   try {
     const text = readFileSync("/proc/sys/net/ipv4/ip_local_port_range", "utf8");
     const [from = 0, to = 0] = text.trim().split(/\s+/).map(Number);
     return [from, to];
   } catch {
-    // What Linux has by default includes those of the other systems.
+    // The default of Linux includes those of the other systems.
     return [32_768, 65_535];
   }
 }
 
-/** Below those, or above; among them where they leave no room. */
+/** Below those, or above; among them if they leave no room. */
 function firstOutside([from, to]: readonly [number, number]): number {
   const count = blocks * perBlock;
   if (from - count >= 10_000) return from - count;

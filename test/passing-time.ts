@@ -1,6 +1,6 @@
 import type { FakeClock } from "callwire/testing";
 
-/** What comes of a promise while time passes, so much in each turn of the loop. */
+/** The outcome of a promise while time passes, this much in each turn of the loop. */
 export async function whileTimePasses<T>(
   clock: FakeClock,
   stepMs: number,

@@ -11,7 +11,7 @@ const { scripts } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"))
   scripts: Readonly<Record<string, string>>;
 };
 
-/** Those that the table of CONTRIBUTING.md describes and that are scripts of this repository. */
+/** The commands in the table of CONTRIBUTING.md that are scripts of this repository. */
 const documented = [
   ...readFileSync(join(root, "CONTRIBUTING.md"), "utf8").matchAll(/^\| `npm run ([\w:]+)` /gm),
 ].flatMap(([, name = ""]) => {

@@ -1,4 +1,7 @@
-/** What some tests need beside npm install; `scripts/fetch-peers.mjs` fetches it and says where it is. */
+/**
+ * Requirements of some tests besides npm install; `scripts/fetch-peers.mjs` fetches them and says
+ * where they are.
+ */
 import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { describe } from "vitest";
@@ -11,7 +14,7 @@ const table: Readonly<Record<string, Found>> = existsSync(file)
   ? JSON.parse(readFileSync(file, "utf8"))
   : {};
 
-/** What is no file but a right, found out when it is asked for. */
+/** Requirements that are permissions, not files; checked when first needed. */
 const rights: Readonly<Record<string, () => Found>> = {
   bash: () => {
     const { stdout } = spawnSync("sh", ["-c", "command -v bash"], { encoding: "utf8" });
@@ -27,7 +30,7 @@ const rights: Readonly<Record<string, () => Found>> = {
     return ip;
   },
   "pseudo-terminals": () => {
-    // The one of util-linux; others take other words.
+    // The one of util-linux; others take other arguments.
     const { stdout } = spawnSync("sh", ["-c", "command -v script && script --version"], {
       encoding: "utf8",
     });
@@ -36,7 +39,7 @@ const rights: Readonly<Record<string, () => Found>> = {
   },
 };
 
-/** Where a service is, or why it is not there. Where CI=true, one that is not there is a failure. */
+/** Where a service is, or why it is missing. With CI=true, a missing one is a failure. */
 export function requireService(name: string): Found {
   const found = rights[name]?.() ?? table[name] ?? { missing: "run node scripts/fetch-peers.mjs" };
   const gone = "path" in found && !existsSync(found.path);
@@ -47,14 +50,14 @@ export function requireService(name: string): Found {
   return answer;
 }
 
-/** The path of a service, for tests that run only where it is. */
+/** The path of a service, for tests that run only if it is there. */
 export function pathOf(name: string): string {
   const found = requireService(name);
   if ("missing" in found) throw new Error(`${name} is missing: ${found.missing}`);
   return found.path;
 }
 
-/** A suite that needs services; where one is missing, its tests are skipped and its title says why. */
+/** A suite that needs services; if one is missing, its tests are skipped and its title says why. */
 export function describeWith(names: readonly string[], title: string, tests: () => void): void {
   const reasons = names.flatMap((name) => {
     const found = requireService(name);

@@ -1,4 +1,4 @@
-/** What is asked of every A2A agent: a task with one artifact, as a reply or as events. */
+/** The request that every A2A agent gets: a task with one artifact, as a reply or as events. */
 const request = (method) =>
   JSON.stringify({
     jsonrpc: "2.0",

@@ -1,4 +1,4 @@
-/** Which port a server got. */
+/** The port that a server got. */
 
 /** Lets a node server listen on a free port of the loopback address. */
 export function listening(server) {
@@ -7,7 +7,7 @@ export function listening(server) {
   });
 }
 
-/** The port of a server of `ws` that was made with a free one. */
+/** The port of a server of `ws` that listens on a free one. */
 export function webSocketPort(server) {
   return new Promise((resolve) => {
     server.once("listening", () => resolve(server.address().port));

@@ -1,6 +1,6 @@
 import { mcpClient, mcpHttpLink } from "callwire/mcp/client";
 
-/** Calls the one tool there is, in one of the two eras. */
+/** Calls the only tool, in one of the two eras. */
 export async function addWith(era, { origin }) {
   const client = mcpClient(mcpHttpLink(`${origin}/mcp`), { name: "bench", version: "1", era });
   await client.connect();

@@ -1,4 +1,6 @@
-/** What is asked of every MCP server over HTTP: one tool, in a session that was opened before. */
+/**
+ * The request that every MCP server gets over HTTP: one tool, in a session that was opened before.
+ */
 const accept = "Accept: application/json, text/event-stream";
 
 const call = {
@@ -10,7 +12,7 @@ const call = {
 
 const reply = { jsonrpc: "2.0", id: 7, result: { content: [{ type: "text", text: "3" }] } };
 
-/** Opens a session as a client does, and gives its id. */
+/** Opens a session as a client does, and returns its id. */
 export async function openSession(port, path) {
   const response = await fetch(`http://127.0.0.1:${port}${path}`, {
     method: "POST",
@@ -37,16 +39,16 @@ function headersOf(session) {
   return [accept, `Mcp-Session-Id: ${session}`, "MCP-Protocol-Version: 2025-11-25"];
 }
 
-/** The requests of the load generator, in a session of theirs. */
+/** The requests of the load generator, in its own session. */
 export async function inSession(port, path) {
   const headers = headersOf(await openSession(port, path));
   return { port, path, requests: { "tools/call": { text: JSON.stringify(call), reply, headers } } };
 }
 
-/** Tools that a server of many has. */
+/** How many tools the long list has. */
 export const toolNames = Array.from({ length: 1_000 }, (_, i) => `add_${i}`);
 
-/** The same for a list of tools. Servers describe the tools in their own way, so the first reply is the right one. */
+/** The same for a list of tools. Servers describe the tools differently, so the first reply is taken as correct. */
 export async function listing(port, path) {
   const headers = headersOf(await openSession(port, path));
   const text = JSON.stringify({ jsonrpc: "2.0", id: 7, method: "tools/list", params: {} });

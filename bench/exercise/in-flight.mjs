@@ -1,4 +1,7 @@
-/** Keeps so many calls under way for a while; resolves to how many were made. `one` gets the number of its call. */
+/**
+ * Keeps this many calls in flight for a while; resolves to how many were made. `one` gets the
+ * number of its call.
+ */
 export async function keepInFlight(count, ms, one) {
   let calls = 0;
   let over = false;

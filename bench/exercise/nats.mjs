@@ -1,4 +1,4 @@
-/** Calls from the candidate's own process to a worker in it, by way of the engine; every result is checked. */
+/** Calls from the candidate's own process to a worker in it, through nats-server; every result is checked. */
 
 import { memoryNow, memoryOverCalls } from "../memory.mjs";
 import { keepInFlight } from "./in-flight.mjs";

@@ -1,6 +1,6 @@
 /**
- * A function that repeats rounds until so many milliseconds are over, and resolves to how many there were.
- * The clock is read about every fifth of a millisecond, where rounds are that short.
+ * Returns a function that repeats rounds for this many milliseconds, and resolves to how many there
+ * were. If rounds are short, the clock is read about every fifth of a millisecond.
  */
 export function repeated(run) {
   let rounds = 1;

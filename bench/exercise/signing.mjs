@@ -1,9 +1,9 @@
-/** Verifies the same signatures again and again, or takes one nonce after the other. */
+/** Verifies the same signatures repeatedly, or takes one nonce after the other. */
 import { repeated } from "./rounds.mjs";
 
 export async function prepare(candidate, workload) {
   const take = await candidate[workload]();
-  // The first answer proves itself; later ones are of the same kind.
+  // The first answer is verified; later ones are of the same kind.
   for (let i = 0; i < 3; i++) await take();
   return repeated(async (rounds) => {
     for (let i = 0; i < rounds; i++) {
@@ -13,7 +13,7 @@ export async function prepare(candidate, workload) {
   });
 }
 
-/** What many nonces take: the heap, and the arrays beside it. */
+/** The memory of many nonces: the heap, and the arrays outside of it. */
 export async function memory(candidate, { items }) {
   globalThis.gc();
   const before = process.memoryUsage();

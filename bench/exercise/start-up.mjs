@@ -1,9 +1,9 @@
-/** Starts a program in a process of its own, until it ends, and takes the CPU time of that process. */
+/** Starts a program in its own process, waits for its end, and takes the CPU time of that process. */
 import { spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
 
 const cwd = fileURLToPath(new URL("..", import.meta.url));
-/** Writes what the process took to a pipe of its own, so that its output stays as it is. */
+/** Writes the figures to a separate pipe, so that the output of the program is unchanged. */
 const report = `data:text/javascript,${encodeURIComponent(`
   import { writeSync } from "node:fs";
   process.on("exit", () => {

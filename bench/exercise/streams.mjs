@@ -19,7 +19,7 @@ async function read(stream, until) {
   return items;
 }
 
-/** Heap after a collection, before and after many items, and the most memory on the way. */
+/** Heap after a garbage collection, before and after many items, and the most memory in between. */
 export async function memory(open, { items }) {
   let read = 0;
   let heapBefore;

@@ -22,7 +22,7 @@ export function connect(served) {
   return connectHttp({ ...served, requests: Object.fromEntries(requests) });
 }
 
-/** The text of a body, by the bytes that it begins with. Node 20 has no zstd, and its servers send none. */
+/** The text of a body, decoded by its first bytes. Node 20 has no zstd, and its servers send none. */
 function decoded(body) {
   const bytes = Buffer.from(body, "latin1");
   if (body.startsWith("{")) return body;

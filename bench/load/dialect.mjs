@@ -1,6 +1,7 @@
 /**
- * What a call of `add` looks like on a wire. `request(slot)` is what asks for slot + 2, as one or more
- * messages; `slotOf(text)` is the slot that a reply answers, or a throw when the reply is wrong.
+ * What a call of `add` looks like on a wire. `request(slot)` returns the request for slot + 2, as
+ * one or more messages; `slotOf(text)` is the slot that a reply answers, and throws if the reply is
+ * wrong.
  */
 import { isDeepStrictEqual } from "node:util";
 import { idLast, idSecond } from "../workloads.mjs";
@@ -37,7 +38,7 @@ export const dialects = {
   capnweb,
 };
 
-/** A slot asks with the same text each time, so that a reply is parsed once and compared from then on. */
+/** A slot always sends the same text, so that its reply is parsed once and then only compared. */
 function fixed(requestOf, replyOf) {
   const slots = new Map();
   return {

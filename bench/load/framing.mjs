@@ -36,7 +36,7 @@ export const contentLength = {
   },
 };
 
-// Any key will do, except zero: servers skip the unmasking then.
+// Any key works except zero: servers then skip unmasking.
 const maskKey = Buffer.from([0x12, 0x34, 0x56, 0x78]);
 const textFrame = 0x81;
 const closeFrame = 0x88;

@@ -46,7 +46,7 @@ function firstReply(connection, request, expected) {
   });
 }
 
-/** Keeps every connection busy for `ms`, compares each reply; resolves to their number and how long they took. */
+/** Keeps every connection busy for `ms`, and compares each reply; resolves to their number and durations. */
 function exchange(open, requests, expected, ms) {
   return new Promise((resolve, reject) => {
     const times = [];

@@ -5,7 +5,7 @@ import { workloads } from "../workloads.mjs";
 
 const connections = 64;
 
-/** Connections to a port that are opened anew if the server has closed them. */
+/** Connections to a port that are reopened if the server has closed them. */
 export function keepAlive(port) {
   const open = new Set();
 
@@ -22,8 +22,9 @@ export function keepAlive(port) {
 }
 
 /**
- * `requests` replaces the JSON-RPC requests for a peer with a wire of its own; `headers` as for each of them. A request
- * whose replies differ has a `pattern` instead of a `reply`. If replies are `decoded`, their bytes are counted.
+ * `requests` replaces the JSON-RPC requests for a peer with another protocol; `headers` are sent
+ * with each of them. A request whose replies differ has a `pattern` instead of a `reply`. If
+ * replies are `decoded`, their bytes are counted.
  */
 export async function connect({ port, path = "/", requests = {}, headers }) {
   const { open, ready } = keepAlive(port);
@@ -69,7 +70,7 @@ async function openConnection(port) {
     const text = connection.unread + chunk.latin1Slice();
     const reply = parseReply(text);
     connection.unread = reply === undefined ? text : "";
-    // Without a request it is a 408: a server closes connections that are silent for long.
+    // Without a request it is a 408: servers close connections that are silent for long.
     if (reply !== undefined) connection.onReply?.(reply);
   });
   socket.on("error", () => {});

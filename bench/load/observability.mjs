@@ -1,2 +1,2 @@
-/** What observability costs shows best on the wire that most people use. */
+/** The cost of observability shows best on the wire that most people use. */
 export { connect } from "./http-server.mjs";

@@ -25,7 +25,7 @@ export function createWindow({ input, output, framing, dialect }) {
     return frames;
   }
 
-  /** Resolves to the number of calls that were answered within `ms`, and those still in flight then. */
+  /** Resolves to the number of calls answered within `ms`, and of those still in flight then. */
   return function exchange(inFlight, ms) {
     return new Promise((resolve, reject) => {
       const busy = new Uint8Array(inFlight).fill(1);
@@ -54,7 +54,7 @@ export function createWindow({ input, output, framing, dialect }) {
             requests.push(bytes(slot));
           }
         }
-        // What arrived together leaves together, as a client that corks its socket does it.
+        // Requests that became due together leave together, as from a client that corks its socket.
         if (requests.length > 0)
           output.write(requests.length === 1 ? requests[0] : Buffer.concat(requests));
         if (waiting === 0) {

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-/** How the names of workloads end that wrk runs. */
+/** Endings of the names of workloads that wrk runs. */
 export const byWrk = ", by wrk";
 
 const figures = /^figures (\d+) (\d+) ([\d.]+) ([\d.]+) ([\d.]+)$/m;

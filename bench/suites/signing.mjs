@@ -20,6 +20,6 @@ export default {
     atMostMicros(2, "callwire", ["nonce"]),
     flatMemory(200, "callwire"),
   ].flat(),
-  /** Nonces that are held at the same time in the memory run. */
+  /** Nonces held at the same time in the memory run. */
   memoryItems: { default: 1_000_000, quick: 1_000_000, full: 1_000_000 },
 };

@@ -6,7 +6,7 @@ import { PaneSwitch } from "./components/pane-switch.tsx";
 import { ToolsPanel } from "./components/tools-panel.tsx";
 import { pane } from "./state/view.ts";
 
-/** Skips the methods, of which there may be hundreds, and goes to the call. */
+/** Skips the methods, since there may be hundreds, and goes to the call. */
 function SkipLink() {
   return (
     <button

@@ -38,7 +38,7 @@ export function changesBetween(before: Task, after: Task): StreamResponse[] {
   const { id: taskId, contextId, status } = after;
   const events: StreamResponse[] = [];
   for (const message of missedMessages(before, after)) {
-    // The history has what the agent said, but not in which state: it went on after it.
+    // The history has the agent's messages, but not their states; the agent continued after each.
     const said = { state: "TASK_STATE_WORKING", message } as const;
     events.push({ statusUpdate: { taskId, contextId, status: said } });
   }

@@ -66,7 +66,7 @@ export function withTask(before: TaskRecord, task: Task, bytes: number, now: num
   };
 }
 
-/** A change by these events, the first of which is made from the task before. */
+/** A change by these events; the first is made from the task as it was before. */
 export function changeBy(
   before: TaskRecord,
   events: readonly StreamResponse[],

@@ -3,7 +3,7 @@ import type { Execute } from "./executor.ts";
 import { callIn } from "./method-skills.ts";
 import type { Part } from "./model.ts";
 
-/** A block of what a tool returns. */
+/** A block of the result of a tool. */
 interface ToolContent {
   readonly type: string;
   readonly text?: string;

@@ -110,7 +110,7 @@ function isoDate(word: string): string | undefined {
   return date.toISOString();
 }
 
-/** An array, if the places from the first one on are what was given. */
+/** The params as an array, if their names are the first places, without a gap; otherwise unchanged. */
 function inPlaces(params: Params | undefined, places: readonly string[]): Params | undefined {
   if (params === undefined || Array.isArray(params)) return params;
   const names = Object.keys(params);

@@ -33,7 +33,7 @@ export interface ByteReader {
   hold(bytes: number): boolean;
 }
 
-/** The bytes beside one message, each part of which is asked for when the program reads it. */
+/** The bytes beside one message; each part is requested when the program reads it. */
 export class ArrivingBytes implements Attachments {
   readonly #reader: ByteReader;
   readonly #id: Id;

@@ -21,8 +21,8 @@ export interface ConnectionOptions {
    */
   readonly log?: Log | undefined;
   /**
-   * The peer is disconnected after this many unreadable messages, of which one is forgotten per minute; stops peers
-   * that speak another protocol. @default 10
+   * The peer is disconnected after this many unreadable messages; one is forgotten each minute. Stops peers that
+   * speak another protocol. @default 10
    */
   readonly maxStrikes?: number | undefined;
   /** The service's decision about the peer, if the wire has asked for it; otherwise it is asked now. */

@@ -31,7 +31,7 @@ interface LeavingEvents {
 
 const none = new Uint8Array(0);
 
-/** The bytes beside a message that was sent, each part of which waits until the peer asks for it. */
+/** The bytes beside a message that was sent; each part waits until the peer requests it. */
 export class LeavingBytes {
   readonly #attachments: Attachments;
   readonly #owner: LeavingOwner;

@@ -95,7 +95,7 @@ export class Pending {
     if (exceeded === undefined) this.failUnnamed(error);
     else {
       const isBatch = exceeded.limit === "maxBatch";
-      // The limit counts bytes, of which a payload may have more than characters.
+      // The limit counts bytes, and a character may take several.
       const most = isBatch ? exceeded.max : exceeded.max / mostBytesOfACharacter;
       const refused = this.#greatestOver(most, ({ count, length }) => (isBatch ? count : length));
       for (const [id, { payload }] of this.#waiting.list()) {

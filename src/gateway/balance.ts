@@ -16,7 +16,7 @@ interface Candidate {
   readonly inFlight: number;
 }
 
-/** Chooses one of the available targets, of which there is at least one. */
+/** Chooses one of the available targets; there is at least one. */
 export type Choose = <T extends Candidate>(
   among: readonly T[],
   request: Request,

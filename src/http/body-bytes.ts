@@ -6,7 +6,7 @@ import type { BodyFault, MessageLimits } from "./http-message.ts";
 /** Bodies shorter than this are not counted: even a thousand of them take little memory. */
 export const countedFromBytes = 16 * 1024;
 
-/** The bytes of a body of which more may arrive, up to a limit. */
+/** The bytes of a body that still arrives, up to a limit. */
 export class BodyBytes implements Buffering {
   bufferedBytes = 0;
   hasFailed = false;

@@ -27,7 +27,7 @@ export function writeRequest(request: Request, alone: boolean): string {
 /** Makes the headers of each request: synchronous unless the source is asynchronous, and often the same object. */
 export class RequestHeaders {
   readonly #base: HeaderRecord;
-  /** For a payload of which only replies are wanted: accepts the first type only. */
+  /** For a payload that expects replies only, no events: accepts the first type only. */
   readonly #plain: HeaderRecord;
   /** For a call with rich values: accepts bytes beside the reply too. */
   readonly #rich: HeaderRecord;

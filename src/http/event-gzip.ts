@@ -4,7 +4,7 @@ import { compressionJobs } from "./node-codings.ts";
 import type { NodeEventSink } from "./node-event-sink.ts";
 import { largeReplyLength } from "./unread-reply.ts";
 
-/** Events repeat what was in those before them, nearly all of it in this many bytes. */
+/** Events repeat parts of earlier ones, nearly always within this many bytes. */
 const dictionaryBytes = 2048;
 /** A small state, since it is made for each piece. */
 const options = {

@@ -22,7 +22,7 @@ export interface Responder {
 export class FetchMessage implements HttpMessage {
   readonly head: FetchHead;
   readonly codings = fetchCodings;
-  /** A `CompressionStream` sends what it likes when it likes. */
+  /** A `CompressionStream` cannot be told when to send. */
   readonly compressesEvents = false;
   readonly connection = undefined;
   readonly certificate = undefined;

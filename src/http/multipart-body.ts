@@ -24,7 +24,10 @@ export function attachedTo({ params, types }: Request): Attached[] {
   return attachedIn(params, types ?? {});
 }
 
-/** Headers of a request with files beside its message. No form of a page can send the second, so that servers trust it. */
+/**
+ * Headers of a request with files beside its message. An HTML form cannot send the second, so servers accept only requests
+ * that have it.
+ */
 export function uploadHeaders(contentType: string, count: number): HeaderRecord {
   return { "content-type": contentType, "rpc-attachments": `${count}` };
 }

@@ -158,7 +158,7 @@ export class MultipartReader {
   }
 }
 
-/** Where the part ends, as far as the bytes tell: at a delimiter, at what may be the start of one, or not yet. */
+/** Where the part ends in these bytes: at a delimiter (`found`), at what may be the start of one, or not in them. */
 function delimiterIn(bytes: Uint8Array, delimiter: Uint8Array): { found: boolean; end: number } {
   for (let at = bytes.indexOf(cr); at !== -1; at = bytes.indexOf(cr, at + 1)) {
     let same = 1;

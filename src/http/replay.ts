@@ -1,4 +1,5 @@
 import type { Clock, Timer } from "../protocol/clock.ts";
+import { defaultReplayKeepMs } from "../protocol/defaults.ts";
 import type { Origin } from "../protocol/origin.ts";
 import type { EventPeer, EventSink } from "./event-peer.ts";
 import { eventText } from "./event-stream.ts";
@@ -30,7 +31,7 @@ export class ReplayStore {
       maxLength = 1024 * 1024,
       maxTotalLength = 32 * 1024 * 1024,
       maxStreams = 100,
-      keepMs = 60_000,
+      keepMs = defaultReplayKeepMs,
     } = options;
     this.#clock = clock;
     this.#limits = { maxEvents, maxLength, maxTotalLength, maxStreams, keepMs };

@@ -89,7 +89,7 @@ export class ConnectedClient {
   /** Whether `register` works for a method. */
   canRegister(method: keyof Registrable): boolean {
     const names = clientCapabilities[method]?.split(".") ?? [];
-    // Methods such as `textDocument/didSave` are registered as a part of what is above them.
+    // Clients declare methods such as `textDocument/didSave` together, in a capability above them.
     return names.some((_, depth) => {
       const path = [...names.slice(0, depth + 1), "dynamicRegistration"].join(".");
       return memberAt(this.capabilities, path) === true;

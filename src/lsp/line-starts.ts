@@ -11,7 +11,7 @@ function addStarts(starts: number[], text: string, from: number, to: number): vo
   }
 }
 
-/** The offsets at which lines start, of which there is always one. Lines end with `\n`, `\r\n` or `\r`. */
+/** The offsets at which lines start; there is always at least one. Lines end with `\n`, `\r\n` or `\r`. */
 export function lineStarts(text: string): number[] {
   const starts = [0];
   addStarts(starts, text, 0, text.length);

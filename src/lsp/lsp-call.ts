@@ -81,7 +81,7 @@ export class LspCall<Partial = never> {
     else this.#held = joinedResult(this.#held, part);
   }
 
-  /** The whole result, of which `rest` is what the handler returned. Internal. */
+  /** The whole result: the parts so far, and `rest`, which the handler returned. Internal. */
   result(rest: unknown): unknown {
     return (this.#held === undefined ? rest : joinedResult(this.#held, rest)) ?? null;
   }

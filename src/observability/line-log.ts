@@ -1,5 +1,5 @@
 import type { Log } from "../protocol/log.ts";
-import { isTerminal, jsonLine, safeJson, toConsole } from "../protocol/log-line.ts";
+import { isTerminal, jsonLine, safeJson, toConsole } from "../protocol/log-text.ts";
 
 export interface LineLogOptions {
   /** Writes readable lines instead of JSON. @default true on a terminal */

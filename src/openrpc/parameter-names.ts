@@ -46,7 +46,7 @@ export function parameterNames(run: (...args: never[]) => unknown): ParameterNam
   return { ...read, required, notes, result };
 }
 
-/** If not all names are readable: the parameters before a default or rest, some of which may not be names. */
+/** If not all names are readable: the parameters before a default or rest; some may not be names. */
 interface Unread {
   readonly form: "unknown";
   readonly leading: readonly string[];

@@ -2,7 +2,7 @@ import { base64 } from "./base64.ts";
 import { memberAt } from "./json-pointer.ts";
 import type { Id, Params, Request, TypedPaths } from "./message.ts";
 
-/** Bytes that travel beside a message, by the numbers of their parts, the first of which is 1. */
+/** Bytes that travel beside a message, by the numbers of their parts, which start with 1. */
 export interface Attachments {
   /** Opens a part. Throws if there is none with this number, or if it was opened and can be read only once. */
   open(part: number): ReadableStream<Uint8Array>;

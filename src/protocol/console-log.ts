@@ -1,5 +1,5 @@
 import { type Log, plainLog } from "./log.ts";
-import { isTerminal, jsonLine, toConsole } from "./log-line.ts";
+import { isTerminal, jsonLine, toConsole } from "./log-text.ts";
 import { printable, printableLines } from "./printable.ts";
 
 /**

@@ -2,7 +2,7 @@ import type { MaybePromise } from "./message.ts";
 
 /** What a client shows a server to authenticate itself. */
 export interface Credentials {
-  /** Headers of HTTP requests, or of the request that opens a WebSocket, which pages cannot send. */
+  /** Headers of HTTP requests, and of the request that opens a WebSocket, except in pages, which cannot set them. */
   readonly headers?: Readonly<Record<string, string>>;
   /** Subprotocols of a WebSocket, such as `ticketProtocols(ticket)` of `callwire/security`. */
   readonly protocols?: readonly string[];

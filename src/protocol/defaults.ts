@@ -10,8 +10,14 @@ export const defaultWriteTimeoutMs = 10_000;
 /** How long a link waits for a connection. */
 export const defaultConnectTimeoutMs = 10_000;
 
+/** The oldest version of TLS that servers and links use. */
+export const defaultMinTlsVersion = "TLSv1.2";
+
 /** Interval of keep-alive comments on a silent event stream. */
 export const defaultKeepAliveMs = 15_000;
+
+/** How long an event stream can be resumed after its end. */
+export const defaultReplayKeepMs = 60_000;
 
 /** Longest reply that a client reads over HTTP. */
 export const defaultMaxReplyBytes = 10 * 1024 * 1024;

@@ -37,7 +37,7 @@ export interface CallFailure {
   readonly details?: string;
 }
 
-/** `error.data` of a message (-32600) that exceeds a limit. Nothing in it ran, unless its files are longer than it says. */
+/** `error.data` of a message (-32600) that exceeds a limit. Its calls did not run, unless only its files were longer than announced. */
 export interface LimitExceeded {
   readonly limit: "maxMessageBytes" | "maxBatch" | "maxFiles" | "maxFileBytes";
   readonly max: number;

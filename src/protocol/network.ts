@@ -3,8 +3,8 @@ let lastAddress = "";
 let lastNetwork = "";
 
 /**
- * The network that counts as one caller: an IPv4 address, or the first half of an IPv6 address, of which a single
- * machine has 2^64.
+ * The network that counts as one caller: an IPv4 address, or the first half of an IPv6 address, because a single machine
+ * has 2^64 of those.
  */
 export function networkOf(address: string): string {
   if (address !== lastAddress) {

@@ -72,7 +72,7 @@ export function requestFault(
   return id.length > rules.limits.maxIdLength ? idTooLong(rules.limits) : undefined;
 }
 
-/** The same for a 1.0 request, of which only the limits remain to be checked. */
+/** The same for a 1.0 request: checks only the limits, because all else has been checked. */
 export function limitFault(
   message: Envelope,
   limits: Limits,

@@ -47,7 +47,7 @@ export const serverBusy: ReadyError = /* @__PURE__ */ ready(
 export function busyWith(details: string): ErrorObject {
   return { ...serverBusy, data: { ran: true, reason: "busy", details } };
 }
-/** For a call whose time was up before it could begin. */
+/** For a call whose caller stopped waiting before it could start. */
 export const outOfTime: ReadyError = /* @__PURE__ */ ready("RequestTimeout", "Request timeout", {
   ran: false,
   reason: "expired",

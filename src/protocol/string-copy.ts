@@ -7,7 +7,7 @@ const mostNames = 1_000;
 const longestName = 128;
 const names = new Map<string, string>();
 
-/** A copy that does not keep the message alive of which the string is a part. */
+/** A copy that does not keep alive the message from which the string was cut. */
 export function copyString(text: string): string {
   return text.length <= longestCopied ? text : (JSON.parse(JSON.stringify(text)) as string);
 }

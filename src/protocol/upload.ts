@@ -78,7 +78,7 @@ export function receiveUpload(
   }
 }
 
-/** Ends the calls with an upload of which an item may be lost. */
+/** Ends the calls whose upload may have lost an item. */
 export function failUploads(running: Running, origin: Origin, error: ErrorObject): void {
   for (const [id] of origin.uploads?.list() ?? []) endCall(callsOf(running, origin), id, error);
 }

@@ -9,7 +9,7 @@ import {
 } from "../protocol/handle.ts";
 import { limitOf } from "../protocol/limits.ts";
 import type { Log } from "../protocol/log.ts";
-import { eventLine } from "../protocol/log-line.ts";
+import { eventLine } from "../protocol/log-text.ts";
 import {
   type ErrorObject,
   failure,

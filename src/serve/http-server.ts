@@ -7,7 +7,7 @@ import type { Duplex } from "node:stream";
 import { NodeHead } from "../http/node-head.ts";
 import { busy, notFound, unavailable, upgradeRequired } from "../http/refusal.ts";
 import { hasUpload } from "../http/upload-sockets.ts";
-import { defaultDrainMs } from "../protocol/defaults.ts";
+import { defaultDrainMs, defaultMinTlsVersion } from "../protocol/defaults.ts";
 import { isThenable } from "../protocol/message.ts";
 import type { Service } from "../protocol/service.ts";
 import { settledOrTimeout } from "../protocol/waiting.ts";
@@ -98,7 +98,7 @@ export class HttpServer implements AsyncDisposable {
     else {
       const handshakeTimeout = tls.handshakeTimeout ?? headersTimeoutMs;
       const server = createSecureServer({
-        minVersion: "TLSv1.2",
+        minVersion: defaultMinTlsVersion,
         ...settings,
         ...tls,
         handshakeTimeout,

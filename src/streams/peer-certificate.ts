@@ -19,7 +19,7 @@ function certificateOf(socket: TLSSocket): PeerCertificate | undefined {
   const { CN: name } = subject ?? {};
   return {
     subjectAltNames: namesOf(subjectaltname),
-    // An array if the certificate has several names, of which none takes precedence.
+    // An array if the certificate has several names; none takes precedence.
     commonName: typeof name === "string" ? name : undefined,
     fingerprint: fingerprint256,
   };

@@ -87,7 +87,7 @@ export class MemoryWorkStore implements WorkStore {
     if (version !== (before === undefined ? 1 : before.record.version + 1)) return false;
     this.#makeRoom(record, before?.record);
     const expiresAt = this.#clock.elapsed() + ttlMs;
-    // What is over may have made room for its own successor.
+    // The version before may have been removed to make room, if its work is over.
     let entry = this.#entries.get(id);
     if (entry === undefined) {
       const share = this.#shareOf(owner);
@@ -153,7 +153,7 @@ export class MemoryWorkStore implements WorkStore {
     }
     while (growth > 0 && this.#bytes + growth > this.#maxBytes) {
       const most = this.#greatestShare(({ bytes }) => bytes);
-      // What is stored once work is over must not be refused, or it would never end.
+      // The last change of work must not be refused, or the work would never end.
       if (most === undefined && record.phase === "over") return;
       if (most === undefined) throw workRefused();
       this.remove(most.over.first?.record.id as string);

@@ -403,7 +403,7 @@ describe("an agent refuses", () => {
     const params = { ...says("go"), configuration: { returnImmediately: true } };
     await ask("SendMessage", params);
     const { error } = await ask("SendMessage", says("more"));
-    // Our own code for this is that of another error in A2A.
+    // Our own code for this belongs to another error in A2A.
     expect(error).toMatchObject({
       code: -32000,
       data: [{ reason: "SERVER_BUSY", domain: "callwire", metadata: { ran: "false" } }],

@@ -6,7 +6,7 @@ import { MemoryWorkStore } from "callwire/work";
 import { describe, expect, test } from "vitest";
 import { all, gate, says, serveAgent } from "./served-agent.ts";
 
-/** What a reader of the events knows of the answer, and how often it was told. */
+/** What a reader of the events knows of the answer, and how many events reported it. */
 function textsOf(events: readonly StreamResponse[]): string[] {
   return events.flatMap((event) =>
     "artifactUpdate" in event
@@ -291,7 +291,7 @@ test("a card is kept as long as its agent allows, and for callers with the same 
   await open();
   await open();
   expect(statuses).toEqual([200, 200, 304]);
-  // The third card takes the place of the oldest.
+  // The third card replaces the oldest.
   await open({ "x-user": "bob" });
   await open();
   await open({ "x-user": "ann" });

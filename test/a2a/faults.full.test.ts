@@ -1,4 +1,4 @@
-/** What takes long: thousands of tasks, and peers that do nothing. */
+/** Tests that take long: thousands of tasks, and peers that do nothing. */
 import { createServer as createTcpServer, type Socket } from "node:net";
 import { silentLog } from "callwire";
 import { webhooks } from "callwire/a2a/node";
@@ -49,7 +49,7 @@ test("10,000 times, cancelling and completing at the same moment leave one final
       yield "done";
     },
   });
-  // In process, because a wire would always decide the race in the same way.
+  // In process, because over a wire the same side would always win the race.
   const ask = async (method: string, params: object): Promise<Reply> =>
     JSON.parse(
       (await agent.receive(JSON.stringify({ jsonrpc: "2.0", id: 1, method, params }))) ?? "{}",
@@ -58,7 +58,7 @@ test("10,000 times, cancelling and completing at the same moment leave one final
   for (let i = 0; i < 10_000; i++) {
     const { id } = (await ask("SendMessage", { ...says("go"), ...returnImmediately })).result.task;
     gates.get(id)?.open();
-    // Which of the two comes first differs.
+    // Which of the two comes first varies.
     for (let turn = 0; turn < i % 24; turn++) await undefined;
     const { result, error } = await ask("CancelTask", { id });
     const { state } = (await ask("GetTask", { id })).result.status;

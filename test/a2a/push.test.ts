@@ -306,7 +306,7 @@ test("names that take long to look up hold two threads at most, and end with the
   looks[0]?.([{ address: "93.184.216.34", family: 4 }]);
   expect(await held[0]).toBeUndefined();
   await vi.waitFor(() => expect(looks).toHaveLength(3));
-  // The names that wait are few, whoever sends them.
+  // Few host names are looked up at a time, whoever sends them.
   const many = Array.from({ length: 101 }, (_, i) => refusal(`https://many${i}.example/`));
   expect(await many[100]).toBe("must have a public address");
   lookup.mockRejectedValue(new Error("no such name"));

@@ -9,11 +9,11 @@ export const card = { name: "Test agent", description: "Does what a test wants" 
 export interface Served {
   readonly agent: A2aAgent;
   readonly http: HttpServer;
-  /** Where the agent is reached. */
+  /** The address of the agent. */
   readonly base: string;
-  /** Sends a call; gives the reply as it is. */
+  /** Sends a call; returns the reply unchanged. */
   ask(method: string, params: object, headers?: Record<string, string>): Promise<Reply>;
-  /** Sends a call that streams, and gives its events as they come. */
+  /** Sends a call that streams, and yields its events as they arrive. */
   events(method: string, params: object, headers?: Record<string, string>): AsyncGenerator<Parsed>;
 }
 
@@ -75,7 +75,7 @@ export function says(
   return { message: { messageId: `m${messages}`, role: "ROLE_USER", parts: [{ text }], ...more } };
 }
 
-/** A promise that a test keeps. */
+/** A promise that a test resolves. */
 export function gate(): { readonly passed: Promise<void>; open(): void } {
   let open = (): void => {};
   const passed = new Promise<void>((resolve) => {

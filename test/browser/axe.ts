@@ -1,4 +1,4 @@
-/** What axe finds wrong with a page. */
+/** The violations that axe finds on a page. */
 import { readFile } from "node:fs/promises";
 import type { WatchedPage } from "./launch.ts";
 
@@ -19,8 +19,8 @@ export async function loadAxe(page: WatchedPage): Promise<() => Promise<string[]
   const path = new URL("node_modules/axe-core/axe.min.js", import.meta.url);
   await page.addScriptTag({ content: await readFile(path, "utf8") });
   return async () => {
-    // It goes through the page piece by piece and fails where one is replaced meanwhile, as the
-    // editor does a moment after its text has changed.
+    // axe goes through the page step by step and fails if an element is replaced meanwhile, as the
+    // editor does shortly after its text has changed.
     await page.evaluate(untilStill);
     return page.evaluate(
       "axe.run().then(({ violations }) => violations.flatMap(({ id, nodes }) => nodes.map(({ target, failureSummary }) => id + ' ' + target.join(' ') + ' ' + failureSummary)))",

@@ -1,4 +1,4 @@
-/** What people do on the page of the task board. */
+/** What users do on the page of the task board. */
 import type { Page } from "playwright-core";
 
 export async function login(page: Page, name: string, password: string): Promise<void> {

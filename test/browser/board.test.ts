@@ -171,7 +171,7 @@ describeWith(["playwright", "chromium", "board example"], "the task board", () =
           .setInputFiles({ name: "sea.jpg", mimeType: "image/jpeg", buffer });
       await network.send("Network.enable");
 
-      // Slow enough to be seen, and never finished: it is cancelled.
+      // Slow enough to be seen, and never finished: the test cancels it.
       await limit(20_000);
       await choose();
       const bar = ann.locator("progress[aria-label='Upload for Sort the photos']");

@@ -69,7 +69,7 @@ describeWith(["playwright", "chromium"], "a page in Chromium", () => {
       socket: "connected",
       events: "an event",
     });
-    // It may, but in JSON.
+    // It is allowed, but only as JSON.
     expect(page.complaints).toEqual([expect.stringContaining("415 (Unsupported Media Type)")]);
   });
 });
@@ -85,7 +85,7 @@ async function pageFiles(): Promise<ReadonlyMap<string, string>> {
     bundle: true,
     format: "esm",
     platform: "browser",
-    // The paths of tsconfig.json lead to the sources; what users get is dist/.
+    // The paths of tsconfig.json lead to the sources; users get dist/.
     tsconfigRaw: {},
   });
   const scripts = outputFiles.map(({ path, text }) => [path, text] as const);
@@ -96,7 +96,7 @@ async function pageFiles(): Promise<ReadonlyMap<string, string>> {
 interface Site extends AsyncDisposable {
   readonly url: string;
   readonly origin: string;
-  /** What was asked of the service and how it was answered, in order. */
+  /** The requests to the service and their responses, in order. */
   readonly statuses: readonly string[];
 }
 
@@ -123,7 +123,7 @@ async function openSite(
   return { url: `${origin}/`, origin, statuses, [Symbol.asyncDispose]: () => closed(http) };
 }
 
-/** A page that is gone may still hold its connections for a moment; nobody waits for them. */
+/** A closed page may still hold its connections for a moment; the test does not wait for them. */
 async function closed(http: HttpServer): Promise<void> {
   http.server.closeAllConnections();
   await http.close();

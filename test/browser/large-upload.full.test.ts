@@ -1,4 +1,4 @@
-/** A page uploads a file that is larger than the memory which the server may take for it. */
+/** A page uploads a file that is larger than the memory which the server may use for it. */
 import { createHash } from "node:crypto";
 import { mkdtemp, open, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -24,7 +24,7 @@ const page = `
   const client = createClient(httpLink("/rpc"), { values: "rich", timeoutMs: ${timeoutMs} });
   const input = document.querySelector("input");
 
-  /** Gives the result, or the code of the failure, and what the page knew of the progress. */
+  /** Returns the result, or the code of the failure, and the last progress that the page saw. */
   globalThis.upload = async (cancelAt = Infinity) => {
     const controller = new AbortController();
     const { signal } = controller;
@@ -120,7 +120,7 @@ describeWith(["playwright", "chromium"], "a page that uploads 500 MB", () => {
   );
 });
 
-/** Takes little room on the disk, and no two megabytes are equal. */
+/** Takes little space on the disk, and no two megabytes are equal. */
 async function writeSparse(path: string): Promise<string> {
   const hash = createHash("sha1");
   const handle = await open(path, "w");

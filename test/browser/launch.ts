@@ -1,8 +1,8 @@
-/** Chromium, and pages that remember what they complained about. */
+/** Chromium, and pages that record their errors. */
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import { pathOf } from "../services.ts";
 
-/** Chromium would otherwise ask its makers' servers for this and that. */
+/** Otherwise Chromium would send requests to Google's servers. */
 const switches = [
   "--disable-gpu",
   "--disable-quic",
@@ -12,7 +12,7 @@ const switches = [
   "--no-first-run",
 ];
 
-/** What is waited for may take long on a busy machine; only what never comes reaches this. */
+/** On a busy machine a wait may take long; only what never happens reaches this limit. */
 const patienceMs = 50_000;
 
 export async function launchChromium(): Promise<Browser> {
@@ -30,7 +30,7 @@ export interface WatchedPage extends Page {
   readonly complaints: string[];
 }
 
-/** A page in a context of its own, so that nothing is stored from the one before. */
+/** A page in its own context, so that nothing is stored from the page before. */
 export async function openPage(
   browser: Browser,
   url: string,

@@ -7,7 +7,7 @@ import { portLink } from "callwire/worker";
 import { connectWebSocket, webSocketLink } from "callwire/ws";
 import { check, equal, exercise, lines, settled } from "../runtimes/portable-checks.mjs";
 
-/** Everything that a page of the server's own origin does. Gives a line for each promise. */
+/** Everything that a page of the server's own origin does. Returns a line for each promise. */
 async function ownPage() {
   await exercise("over HTTP", httpLink("/rpc"));
   await exercise("over events", sseLink("/rpc"));
@@ -85,7 +85,7 @@ async function foreignPage(origin) {
 }
 
 /**
- * The conformance kit over what a page has. Gives how it ended on each wire, and what failed.
+ * The conformance kit over what a page has. Returns how it ended on each wire, and what failed.
  * @param {import("callwire/testing").ConformanceGroup[] | undefined} groups
  */
 async function conformance(groups) {

@@ -9,7 +9,7 @@ import { usePlayground } from "./use-playground.ts";
 describeWith(["playwright", "chromium"], "the playground by keyboard", () => {
   const playground = usePlayground();
 
-  /** A server with so many methods that tabbing through them takes minutes. */
+  /** A server with so many methods that moving through them with Tab takes minutes. */
   async function large(): Promise<string> {
     const add = method(
       {

@@ -11,7 +11,7 @@ import { usePlayground } from "./use-playground.ts";
 describeWith(["playwright", "chromium"], "the looks of the playground", () => {
   const playground = usePlayground();
 
-  test.each([360, 768, 1600])("nothing is cut off at %i pixels", async (width) => {
+  test.each([360, 768, 1600])("no element overflows at %i pixels", async (width) => {
     await using page = await playground.open("", { viewport: { width, height: 760 } });
     for (const pane of width < 700 ? ["Methods", "Wire", "Call"] : [undefined]) {
       if (pane !== undefined) {

@@ -1,4 +1,4 @@
-/** The playground in a page, and the places on it that tests speak of. */
+/** The playground in a page, and the elements that tests refer to. */
 import type { Browser, BrowserContextOptions, Locator } from "playwright-core";
 import { openPage, type WatchedPage } from "./launch.ts";
 
@@ -25,7 +25,7 @@ export function outcome(page: WatchedPage): Locator {
   return page.getByRole("region", { name: "Outcome" });
 }
 
-/** Makes the call at hand, and waits until it is answered. */
+/** Makes the current call, and waits until it is answered. */
 export async function call(page: WatchedPage): Promise<void> {
   await callButton(page).click();
   await outcome(page).getByRole("heading", { name: "Result" }).waitFor();
@@ -36,7 +36,7 @@ export function rows(page: WatchedPage, name: RegExp): Locator {
   return page.getByRole("listbox", { name: "Messages" }).getByRole("option", { name });
 }
 
-/** The message that is chosen in the wire view. */
+/** The selected message in the wire view. */
 export async function chosenMessage(page: WatchedPage): Promise<unknown> {
   return JSON.parse(await page.getByRole("region", { name: "The message" }).innerText());
 }
@@ -45,7 +45,7 @@ export function editor(page: WatchedPage): Locator {
   return page.getByRole("textbox", { name: "params as JSON" });
 }
 
-/** What was copied last; that takes a moment after the click. */
+/** The text that was copied last; that takes a moment after the click. */
 export function copied(page: WatchedPage): Promise<string> {
   return page.evaluate<string>("navigator.clipboard.readText()");
 }

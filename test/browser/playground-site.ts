@@ -1,4 +1,4 @@
-/** A server with the playground, and methods that show what a page must stand. */
+/** A server with the playground, and methods whose output a page must handle. */
 import {
   type Context,
   createServer,
@@ -13,7 +13,7 @@ import * as z from "zod";
 import { methods as demo } from "../../examples/demo/methods.ts";
 import { ownPort } from "../own-port.ts";
 
-/** Each would set `globalThis.pwned`, were it ever taken for markup. */
+/** Each would set `globalThis.pwned` if it were ever interpreted as markup. */
 export const markup = `<img src="x" onerror="globalThis.pwned=1"><script>globalThis.pwned=1</script>`;
 
 function isAda({ transport }: Context): boolean {
@@ -21,13 +21,13 @@ function isAda({ transport }: Context): boolean {
 }
 
 export class Site implements AsyncDisposable {
-  /** Names of methods whose caller gave up, in order. */
+  /** Names of methods whose callers cancelled, in order. */
   readonly abandoned: string[] = [];
-  /** Lets the call of `held` that came last have its answer. */
+  /** Answers the last call of `held`. */
   release: () => void = () => {};
   #server: Server;
   #http: HttpServer | undefined;
-  /** The same when it starts anew. */
+  /** The same if it starts again. */
   readonly #port: number;
 
   static async open(): Promise<Site> {

@@ -118,7 +118,7 @@ describeWith(["playwright", "chromium"], "the tools of the playground", () => {
       await page.getByText(/^It (keeps|does not keep) every MUST\./).waitFor();
       const batch = await page.getByRole("row", { name: /^batch/ }).innerText();
       expect(batch).toMatch(/\b\d+ of \d+\b/);
-      // The page gives each answer two seconds, which a busy machine may take.
+      // The page waits two seconds for each answer, which a busy machine may take.
       await page.getByText("It keeps every MUST.").waitFor();
       expect(batch).toMatch(/\b(\d+) of \1\b/);
     });

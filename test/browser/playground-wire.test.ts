@@ -109,7 +109,7 @@ describeWith(["playwright", "chromium"], "the wire of the playground", () => {
 
   test("markup in names, descriptions, results and pushes stays text", async () => {
     await using page = await playground.open("#wire=websocket");
-    // Its name has slashes, and what comes after the last one is its place in the list.
+    // Its name has slashes; after the last one comes its place in the list.
     await page.getByRole("button", { name: /^script>/ }).click();
     expect(await page.getByRole("heading", { level: 1 }).innerText()).toContain(markup);
     await call(page);
@@ -150,9 +150,9 @@ describeWith(["playwright", "chromium"], "the wire of the playground", () => {
     );
     await call(page);
     await page.getByText(/^10,00\d messages$/).waitFor();
-    // It was drawn while they came, as often as a machine with nothing else to do can.
+    // The page was drawn while they arrived, as often as an idle machine could.
     if (isFull) expect(await page.evaluate("globalThis.frames")).toBeGreaterThan(3);
-    // It shows no more rows than there is room for.
+    // It shows no more rows than there is space for.
     expect(await page.locator(".wire-row").count()).toBeLessThan(80);
     await choose(page, "math", "add");
     await callButton(page).click();

@@ -1,4 +1,4 @@
-/** One browser and one site for all tests of a file, which it opens pages of. */
+/** One browser and one site for all tests of a file, which open their pages there. */
 import type { Browser, BrowserContextOptions } from "playwright-core";
 import { afterAll, beforeAll } from "vitest";
 import { build } from "../cli/process.ts";
@@ -13,7 +13,7 @@ export interface UsedPlayground {
   open(link?: string, options?: BrowserContextOptions): Promise<WatchedPage>;
 }
 
-/** What it gives can be used once the tests run. */
+/** The returned functions can be used once the tests run. */
 export function usePlayground(): UsedPlayground {
   let browser: Browser | undefined;
   let site: Site | undefined;

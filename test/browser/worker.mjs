@@ -1,4 +1,4 @@
-// Runs in a Web Worker: serves the portable methods to whoever made it.
+// Runs in a Web Worker: serves the portable methods to the page that created it.
 import { servePort } from "callwire/worker";
 import { portableServer } from "../runtimes/portable-methods.mjs";
 

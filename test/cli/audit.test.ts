@@ -31,7 +31,7 @@ interface Found {
 }
 
 async function audit(source: string): Promise<{ code: number | null; found: Found[] }> {
-  // Every question has an answer, which may be long in coming on a busy machine.
+  // Every request gets an answer, which may take long on a busy machine.
   const { code, stdout, stderr } = await finish([
     "audit",
     source,
@@ -255,7 +255,7 @@ test("an answer that has no end is not waited for", async () => {
       more();
       return;
     }
-    // A sign of life again and again, and never the rest.
+    // Repeats a sign of life, and never sends the rest.
     const timer = setInterval(() => response.write(" "), 50);
     response.on("close", () => clearInterval(timer));
   });

@@ -92,7 +92,7 @@ test("--inflight is what is open at a time on a connection", async () => {
   let most = 0;
   const full = deferred();
   onCall = async (count) => {
-    // Those that open the two connections are alone.
+    // The calls that open the two connections run alone.
     if (count <= 2) return;
     most = Math.max(most, ++open);
     if (open === 6) full.resolve();
@@ -118,7 +118,7 @@ test("--inflight is what is open at a time on a connection", async () => {
 });
 
 test("--rate counts from when a call was due, so that a slow server cannot hide", async () => {
-  // The first call after the one that opens the connection holds up all others.
+  // The first call after the one that opens the connection delays all others.
   onCall = (count) => (count === 2 ? sleep(600) : undefined);
   const args = [
     "bench",
@@ -164,7 +164,7 @@ test("a server that goes away in the middle is counted and not hammered", async 
     if (count !== 5) return undefined;
     http.server.close();
     for (const socket of sockets) socket.destroy();
-    // The reply that could not be sent any more.
+    // The reply that could no longer be sent.
     return new Promise(() => {});
   };
   const args = ["bench", webSocketUrl(), "add", "2", "3", "-n", "8", "-c", "1", "--json"];

@@ -16,7 +16,7 @@ let rpc: string;
 let tcp: string;
 let unix: string;
 
-/** A server of this process, which the tests can watch. */
+/** A server in this process, which the tests can observe. */
 let server: Server;
 let http: HttpServer;
 let onBegun: () => void;

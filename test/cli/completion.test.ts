@@ -22,7 +22,7 @@ beforeAll(async () => {
 
 afterAll(() => demo?.[Symbol.asyncDispose]());
 
-/** What is offered at the end of a line. */
+/** The completions at the end of a line. */
 async function words(line: string): Promise<string[]> {
   const { stdout } = await finish(["completion", "words", "--", line], { env });
   return stdout.split("\n").flatMap((each) => (each === "" ? [] : [each.split("\t")[0] as string]));
@@ -86,7 +86,7 @@ describeWith(["bash"], "in bash", () => {
   test.each([
     ["desc", "desc", "describe"],
     ["call --ca", "--ca", "--cacert"],
-    // Bash breaks words at @, : and =, and replaces only what follows.
+    // Bash breaks words at @, : and =, and replaces only the rest.
     ["call @pre", "pre", "preview"],
     ["serve a.ts --log=j", "j", "json"],
   ])("callwire %s is completed", async (words, last, expected) => {

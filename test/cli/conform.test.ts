@@ -25,13 +25,13 @@ afterAll(async () => {
 });
 
 const long = 60_000;
-/** A server that answers everything is never waited for so long, however busy the machine is. */
+/** A server that answers everything is never waited for that long, however busy the machine is. */
 const patient = ["--timeout", "30000ms"];
 
-/** The kit itself is tested on every wire in test/testing; here it is whether the command reaches the server. */
+/** The kit itself is tested on every wire in test/testing; this tests whether the command reaches the server. */
 const part = isFull ? [] : ["--group", "core", "--group", "framing"];
 
-/** A server that answers each line so, or not at all. */
+/** A server that answers each line with this, or not at all. */
 async function listening(
   answer: (line: string) => string | undefined,
 ): Promise<Server & { url: string }> {
@@ -40,7 +40,7 @@ async function listening(
       const reply = answer(line);
       if (reply !== undefined) socket.write(`${reply}\n`);
     });
-    // Whoever has heard enough hangs up.
+    // A client that has received enough disconnects.
     lines.on("error", () => {});
   }).listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -248,7 +248,7 @@ describe("what makes no sense to run is one failure", () => {
 
   test.each(["--junit", "--badge"])("%s in a folder that is not there", async (flag) => {
     const file = join(folder, "nowhere", "file");
-    // Told before anything is sent: there is no server.
+    // Reported before anything is sent: there is no server.
     expect(await finish(["conform", "tcp://127.0.0.1:1", flag, file])).toEqual({
       code: 2,
       stdout: "",

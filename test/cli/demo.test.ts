@@ -33,7 +33,7 @@ async function post(url: string, body: string): Promise<unknown> {
   return response.json();
 }
 
-/** Sends a line over a socket and gives the line that comes back. */
+/** Sends a line over a socket and returns the line that comes back. */
 async function ask(target: { port: number } | { path: string }, sent: string): Promise<unknown> {
   const socket = connect({ host: "127.0.0.1", ...target } as never);
   socket.write(`${sent}\n`);
@@ -42,14 +42,14 @@ async function ask(target: { port: number } | { path: string }, sent: string): P
   return JSON.parse(line);
 }
 
-/** The first line of what comes over a socket, which is then let go. */
+/** The first line that arrives on a socket, which is then closed. */
 async function statusLine(socket: Socket): Promise<string> {
   const [line] = (await once(createInterface(socket), "line")) as [string];
   socket.destroy();
   return line;
 }
 
-/** Where other tests that run beside these lay their cables. */
+/** The network of interfaces that other tests create and remove meanwhile. */
 const comesAndGoes = "198.18.";
 
 describe("what it says at the start", () => {
@@ -201,7 +201,7 @@ describe("what it says at the start", () => {
   });
 });
 
-/** Runs a curl line in a shell, or does with fetch what it asks for. */
+/** Runs a curl line in a shell, or makes the same request with fetch. */
 async function paste(line: string): Promise<string> {
   if (has("curl")) return (await run("sh", ["-c", line.replace(/^curl /, "curl -sS ")])).stdout;
   const [, url = ""] = /(https?:[^\s']+)/.exec(line) ?? [];
@@ -226,7 +226,7 @@ describe("sockets", () => {
     await using demo = await startDemo(["--tcp", "0", "--framing", "content-length"]);
     const [, port] = await demo.shown(/TCP +127\.0\.0\.1:(\d+)/);
     const socket = connect({ port: Number(port), host: "127.0.0.1" });
-    // The server ends its side when this one is ended, so that the answer is whole.
+    // The server ends its side when this side ends, so the answer is complete.
     socket.end(`Content-Length: ${add.length}\r\n\r\n${add}`);
     const [head, body = ""] = (await text(socket)).split("\r\n\r\n");
     expect(head).toBe(`Content-Length: ${body.length}`);

@@ -1,4 +1,4 @@
-/** What a server waits for that is told to stop, and how long. */
+/** How long a server that is told to stop waits, and for what. */
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { drained, waitingFor } from "../../src/cli/draining.ts";
 

@@ -38,7 +38,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-/** The same in less time, and with more of it for a server on a busy machine. */
+/** The same with a shorter duration, and with more time for a server on a busy machine. */
 function hurried(line: string): string {
   if (!line.startsWith("callwire conform ")) {
     return line
@@ -74,7 +74,7 @@ test.each(verbs)(
       // One of the batches shows an error on purpose.
       expect({ line, code, stderr }).toMatchObject({ code: line.includes("nope") ? 1 : 0 });
       expect(stderr).not.toMatch(/^callwire: /m);
-      // Notifications have no answer, and a session without lines has nothing to say.
+      // Notifications have no answer, and a session without lines prints nothing.
       const isQuiet = verb === "notify" || line.includes(" > ") || /^ +callwire repl/.test(line);
       expect(stdout === "").toBe(isQuiet);
     }
@@ -82,7 +82,7 @@ test.each(verbs)(
   60_000,
 );
 
-/** A line of docs/cli.md with what it shows below. */
+/** A line of docs/cli.md and the output below it. */
 interface Shown {
   readonly line: string;
   readonly output: string;
@@ -100,7 +100,7 @@ async function shownInDocs(): Promise<Shown[]> {
 
 test("docs/cli.md shows what the commands show", async () => {
   const shown = await shownInDocs();
-  // Times, and lines that are typed or written over, differ each time.
+  // Times, and lines that are typed or overwritten, differ each time.
   const steady = shown.filter(({ line }) => !/--verbose|slow\/work|bench|repl/.test(line));
   expect(steady.length).toBeGreaterThan(4);
   for (const { line, output } of steady) {

@@ -27,7 +27,7 @@ async function startGateway(
 
 const healthCheck = { everyMs: 50, timeoutMs: 30_000 };
 
-/** What the probe says once its status is this. */
+/** The output of the probe once its status is this. */
 async function readiness(origin: string, status: number): Promise<unknown> {
   for (;;) {
     const response = await fetch(`${origin}/readyz`);
@@ -52,7 +52,8 @@ test("a gateway is ready while its required upstreams are, and says when one die
   });
   await away.stop();
   const address = away.url.replaceAll(".", "\\.");
-  // Why depends on what was under way; test/gateway/gone-targets.test.ts has each reason by itself.
+  // The reason depends on what was in progress; test/gateway/gone-targets.test.ts tests each
+  // reason.
   await gateway.shown(
     new RegExp(`^callwire: a target is not available: away: ${address}: \\S.*\n`, "m"),
     "stderr",
@@ -115,7 +116,7 @@ test("a gateway logs JSON with a time unless it writes to a terminal", async () 
 test("a gateway that starts before its upstream is not ready, and calls it as soon as it runs", async () => {
   const behind = await Behind.start({ who: () => "behind" });
   await behind.stop();
-  // For so long it counts as one that is about to start, and is called all the same.
+  // For that long it counts as starting, and is called anyway.
   const patient = { everyMs: 600_000, timeoutMs: 30_000 };
   const gateway = await startGateway({
     late: { url: behind.url, healthCheck: patient, required: true },

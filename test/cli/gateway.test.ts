@@ -31,7 +31,10 @@ async function startGateway(args: readonly string[]): Promise<Process & { url: s
   return Object.assign(gateway, { url });
 }
 
-/** A server of this process. A health check gives it two seconds, which a busy machine may take, so most configs ask for none. */
+/**
+ * A server in this process. A health check waits two seconds for it, which a busy machine may take,
+ * so most configs have no checks.
+ */
 async function serving(name: string): Promise<string> {
   const server = createServer({
     who: method({ summary: `Says ${name}` }, () => name),
@@ -176,7 +179,7 @@ describe("a config", () => {
         title,
         upstreams: {
           other: { url: "http://127.0.0.1:1", healthCheck: false, balance },
-          // A program that is slow to start is not called once it has failed a check.
+          // A program that is slow to start is not called after it has failed a check.
           kept: {
             url: `stdio:${process.execPath} ${cli} serve ${program} --stdio`,
             healthCheck: false,
@@ -508,7 +511,7 @@ describe("a bridge", () => {
     await gateway.shown(/"result":\[\],"id":2/);
     await cancelled(3);
     write({ method: "states", id: 4 });
-    // What was taken back before it went on has not begun.
+    // A call that was cancelled before it was forwarded did not start.
     await gateway.shown(/"result":(\[\]|\["begun","cancelled"\]),"id":4/);
   });
 });

@@ -1,4 +1,4 @@
-/** What a server says cannot steer the terminal, wherever it says it. */
+/** Whatever a server sends, it cannot control the terminal. */
 import { once } from "node:events";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { createServer, type Server } from "node:http";
@@ -11,7 +11,7 @@ import { build, finish, start } from "./process.ts";
 
 const red = "\u001b[31m\u009b31mred\u0007\u001b]0;title\u0007\u202eder\u2066\u200f\u2028";
 
-/** What takes long to go through for a pattern that looks at each place anew. */
+/** Slow for a pattern that starts again at each place. */
 const long: Record<string, object> = {
   plus: { code: 1, message: "a+".repeat(400_000) },
   blanks: { code: 1, message: `from${" ".repeat(800_000)}to` },
@@ -23,7 +23,10 @@ let ws: string;
 let folder: string;
 let recording: string;
 
-/** Says it in the names of its methods, in members of its errors, in a header and in the reason to leave. */
+/**
+ * Sends it in the names of its methods, in members of its errors, in a header and in the reason for
+ * closing.
+ */
 beforeAll(async () => {
   await build();
   folder = await mkdtemp(join(tmpdir(), "callwire-words-"));

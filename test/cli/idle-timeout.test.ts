@@ -1,4 +1,4 @@
-/** How long `callwire mcp` waits for a server, which is not the time of the person whom it asks. */
+/** How long `callwire mcp` waits for a server; the time of the user who is asked does not count. */
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { IdleTimeout } from "../../src/cli/mcp/idle-timeout.ts";
 
@@ -29,7 +29,7 @@ test("the time of a person is not that of the server", async () => {
       }),
   );
   vi.advanceTimersByTime(60_000);
-  // What the server says meanwhile does not change that.
+  // Messages of the server in the meantime do not change that.
   idle.restart();
   vi.advanceTimersByTime(60_000);
   expect(idle.signal.aborted).toBe(false);

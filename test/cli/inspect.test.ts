@@ -53,7 +53,7 @@ const limits = {
 /** For a server that answers, however long a busy machine takes to start it. */
 const patient = ["--timeout", "30000ms"];
 
-/** What is found of such a server. */
+/** What the command finds out about such a server. */
 async function inspected(url: string, ...flags: string[]): Promise<Record<string, unknown>> {
   const args = ["inspect", url, "--json", ...patient, ...flags];
   const { code, stdout, stderr } = await finish(args);
@@ -155,11 +155,11 @@ describe("servers of other libraries", () => {
             method === "rpc.discover" ? { result } : { error: { code: -32601, message: "no" } };
           socket.write(`${JSON.stringify({ jsonrpc: "2.0", ...reply, id })}\n`);
         });
-        // Who has heard enough hangs up.
+        // A client that has received enough disconnects.
         lines.on("error", () => {});
       });
       const found = await inspected(`tcp://${await addressOf(tcp)}`, "--quick");
-      // What came for the notification is not taken for the answer to what follows.
+      // The reply to the notification is not taken for the answer to the next request.
       expect(found).toMatchObject({ notificationsAnswered: true, discovery: { title: "Other" } });
     },
   );

@@ -28,7 +28,7 @@ afterAll(() => rm(folder, { recursive: true, force: true }));
 
 const dead = "http://127.0.0.1:1/rpc";
 
-/** Verbs that connect and report failures as those in the test do. */
+/** Verbs that connect and report failures like those in the test. */
 const otherVerbs: [string[], exitCode: number, code: string][] = [
   [["stream", dead, "count"], 3, "CONNECTION_FAILED"],
   [["conform", dead], 3, "CONNECTION_FAILED"],
@@ -73,7 +73,7 @@ const waiting: [verb: string, args: (url: string) => string[]][] = [
 ];
 
 describe.each(["SIGINT", "SIGTERM"] as const)("%s", (signal) => {
-  // The verbs do not tell the two signals apart.
+  // The verbs treat the two signals alike.
   test.each(signal === "SIGINT" || isFull ? waiting : waiting.slice(0, 1))(
     "while callwire %s --json waits",
     async (verb, args) => {

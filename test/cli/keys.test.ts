@@ -70,7 +70,7 @@ test.each(["hmac-sha256", "ed25519"])("keys that sign and verify fit, %s", async
   const { secret, record } = JSON.parse(stdout);
   if (type === "ed25519") expect(record.key).not.toContain("PRIVATE");
   expect(secret).toMatchObject({ kid: "k", alg: type });
-  // Made first: it takes nothing that is older than itself.
+  // Created first: it accepts nothing that is older than itself.
   const credential = signedRequests({ keys: [record] });
   const body = '{"jsonrpc":"2.0","method":"add","id":1}';
   const headers = await httpSigner({ key: secret }).sign({

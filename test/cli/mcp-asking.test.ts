@@ -1,4 +1,4 @@
-/** What servers ask the person at the terminal. */
+/** The questions of servers to the user at the terminal. */
 import { stripVTControlCharacters } from "node:util";
 import { createServer, silentLog } from "callwire";
 import { type HttpServer, serveHttp } from "callwire/http/node";
@@ -87,7 +87,7 @@ async function answering(
   }
 }
 
-/** The last line, without what moves the cursor. */
+/** The last line, without the sequences that move the cursor. */
 function lastLine(text: string): string | undefined {
   return stripVTControlCharacters(text).trim().split("\r\n").at(-1)?.trim();
 }
@@ -129,7 +129,7 @@ describeWith(["pseudo-terminals"], "at a terminal", () => {
     test("the time of a person is not that of the server", async () => {
       await using process = startInTerminal(["mcp", url, "call", "sends", "--timeout", "4000ms"]);
       await process.shown(/Visit this page\?/);
-      // Longer than the server might take, which has to be long on a busy machine.
+      // Longer than the server might take, which can be long on a busy machine.
       await new Promise((resolve) => setTimeout(resolve, 4_200));
       process.child.stdin?.write("v\n");
       expect(lastLine((await process.exited).stdout)).toBe("accept");

@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { everything } from "../../examples/mcp-everything/everything.ts";
 import { build, cli, type Exit, finish as finishIn, inSlowTime } from "./process.ts";
 
-/** What may have been meant is looked for within two seconds, in which the server may not have its turn. */
+/** Suggestions are looked for within two seconds, in which the server may get no CPU time. */
 const finish = (args: readonly string[]): Promise<Exit> => finishIn(args, inSlowTime);
 
 let http: HttpServer;
@@ -27,7 +27,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-/** Answers every request with an object that has nothing in it. */
+/** Answers every request with an empty object. */
 const malformed = `
 import { createInterface } from "node:readline";
 const greeting = { protocolVersion: "2025-06-18", capabilities: { resources: {}, prompts: {} } };

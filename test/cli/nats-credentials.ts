@@ -2,7 +2,10 @@ import { nkeys } from "@nats-io/transport-node";
 
 type KeyPair = ReturnType<typeof nkeys.createUser>;
 
-/** What a nats-server that trusts an operator has in its config, and a user of it in a file of credentials. */
+/**
+ * The config of a nats-server that trusts an operator, and a file with the credentials of one of
+ * its users.
+ */
 export function operatorSetup(): { readonly config: string; readonly creds: string } {
   const operator = nkeys.createOperator();
   const account = nkeys.createAccount();
@@ -31,7 +34,7 @@ ${new TextDecoder().decode(user.getSeed())}
   };
 }
 
-/** What an issuer says of somebody, in NATS's kind of JWT. */
+/** The claims of an issuer about a user, in NATS's kind of JWT. */
 function signed(subject: KeyPair, issuer: KeyPair, nats: object): string {
   const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString("base64url");
   const text = `${part({ typ: "JWT", alg: "ed25519-nkey" })}.${part({

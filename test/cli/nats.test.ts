@@ -200,7 +200,7 @@ describeWith(["nats-server"], "addresses of NATS", () => {
       expect(stderr).toContain("NATS addresses do not work with batch, inspect, conform and audit");
       expect(stderr).not.toContain("p%40ss");
     }
-    // What was sent before would have been heard before this.
+    // Anything sent before would have arrived before this.
     await connection.flush();
     expect(opened).toBe(0);
     await door.close();
@@ -246,7 +246,7 @@ describeWith(["nats-server"], "addresses of NATS", () => {
     }
   });
 
-  /** A server of its own kind, with a worker, and the call that finds it. */
+  /** A nats-server of this kind, with a worker, and the call that reaches it. */
   async function another(config: string, options: NodeConnectionOptions): Promise<number> {
     const server = await startNats(config);
     onTestFinished(() => server.stop());
@@ -270,7 +270,7 @@ describeWith(["nats-server"], "addresses of NATS", () => {
     expect((await add(`nats://127.0.0.1:${token}/rpc`, besideUser)).stdout).toBe("5\n");
     const asUser = await add(`nats://127.0.0.1:${token}/rpc`, { NATS_USER: "t0ken" });
     expect(asUser.stdout).toBe("5\n");
-    // A server that has no TLS is not spoken to where TLS is asked for.
+    // If TLS is required, nothing is sent to a nats-server without TLS.
     const plain = await add(`nats://t0ken@127.0.0.1:${token}/rpc?tls`);
     expect(plain).toMatchObject({ code: 3, stdout: "" });
   });
@@ -318,7 +318,7 @@ describeWith(["nats-server"], "addresses of NATS", () => {
     await using gateway = start(["gateway", "--to", to, "--port", "0"]);
     const [front = ""] = await gateway.shown(/127\.0\.0\.1:\d+/);
     await rm(file);
-    // Each connection has a link of its own behind the gateway, which is opened now.
+    // Behind the gateway each connection has its own link, which is opened now.
     const client = createClient(webSocketLink(`ws://${front}/rpc/ws`));
     onTestFinished(() => client.close());
     const refused = { code: -32009, data: { ran: false, reason: "unavailable" } };
@@ -342,7 +342,7 @@ describeWith(["nats-server"], "addresses of NATS", () => {
     expect((await gateway.exited).code).toBe(0);
   });
 
-  // It takes the five seconds that a connection has.
+  // It takes the five seconds that a connection may take.
   if (isFull)
     test("a server that does not reply is abandoned", async () => {
       const silent = createTcpServer((socket) => socket.on("error", () => {}));
@@ -390,9 +390,9 @@ describeWith(["nats-server"], "addresses of NATS", () => {
 
   if (isFull)
     test("a gateway reconnects after NATS refused it for a while", async () => {
-      let engine = await startNats();
-      onTestFinished(() => engine.stop());
-      const { port } = engine;
+      let testNats = await startNats();
+      onTestFinished(() => testNats.stop());
+      const { port } = testNats;
       const serve = async () => {
         const worker = await connect({ port });
         onTestFinished(() => worker.close());
@@ -413,18 +413,18 @@ describeWith(["nats-server"], "addresses of NATS", () => {
       const add = () => client.api.math.add({ a: 2, b: 3 });
       expect(await add()).toBe(5);
       await before.close();
-      await engine.stop();
+      await testNats.stop();
       const refusing = await refusingAt(port);
-      // The client of NATS gives up for good when it is refused twice.
+      // NATS's client gives up for good if it is refused twice.
       await expect.poll(() => refusing.refused).toBeGreaterThanOrEqual(2);
       await refusing.close();
-      engine = await startNats("", { port });
+      testNats = await startNats("", { port });
       await serve();
       await expect.poll(() => add().catch(() => undefined)).toBe(5);
     });
 });
 
-/** A server of NATS that takes nobody in. */
+/** A nats-server that refuses everyone. */
 async function refusingAt(port: number) {
   const counts = { refused: 0 };
   const server = createTcpServer((socket) => {

@@ -1,4 +1,4 @@
-/** The types that the source of a plain function tells, to callers and to agents. */
+/** The types in the source of a plain function, as callers and agents see them. */
 import { writeFile } from "node:fs/promises";
 import { mcpClient, mcpStdioLink } from "callwire/mcp/client";
 import type { JsonSchemaObject, OpenrpcDocument } from "callwire/openrpc";
@@ -15,7 +15,7 @@ const string = { type: "string" };
 async function served(name: string, source: string) {
   await writeFile(inFolder(name), source);
   const link = mcpStdioLink(process.execPath, [cli, "serve", inFolder(name), "--mcp"]);
-  // A process may take its time to start.
+  // A process may take long to start.
   return mcpClient(link, { name: "test", version: "1", probeMs: 50_000 });
 }
 
@@ -45,7 +45,7 @@ async function documentOf(name: string, source: string): Promise<OpenrpcDocument
   return document as OpenrpcDocument;
 }
 
-/** Types as they are written, and what is told of them. */
+/** Types as they are written, and what is read from them. */
 const types: readonly [written: string, schema: object][] = [
   ["number", number],
   ["string", string],
@@ -146,7 +146,7 @@ describe("types", () => {
          declared,
          arrow,
          group: { async *"quoted"(a: number) { yield a; }, member: function (a: number) {} } as const,
-         // Of two things of one name nothing is known.
+         // Two declarations of one name: nothing is known about it.
          twice: (a: number) => a,
          text: { twice: (a: string) => a },
          overloaded,
@@ -340,7 +340,7 @@ test("other callers see the types, but are not validated", async () => {
 test("a result that is only described is not promised to agents", async () => {
   await using agent = await served("tools.ts", tools);
   for await (const { name, outputSchema } of agent.tools()) {
-    // That of a stream is the list of its items, whatever they are.
+    // The type of a stream is an array of its items, whatever they are.
     expect([name, outputSchema !== undefined]).toEqual([name, name === "count"]);
   }
 });

@@ -9,7 +9,7 @@ const run = promisify(execFile);
 
 export const cli: string = join(root, "dist", "cli", "main.js");
 
-/** Brings dist/ up to date; two test files may want that at the same time. */
+/** Brings dist/ up to date; two test files may need that at the same time. */
 export async function build(): Promise<void> {
   const attempt = () =>
     run(process.execPath, ["scripts/build.mjs", "--if-stale"], { cwd: root, timeout: waitMs });
@@ -27,21 +27,21 @@ export interface StartOptions {
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** What would change what a command prints, or how it logs in. */
+/** Variables that would change what a command prints, or how it authenticates. */
 const steering = /^(FORCE_COLOR|NO_COLOR|NODE_DISABLE_COLORS|NATS_.*)$/;
 
-/** The environment of the tests, without that. */
+/** The environment of the tests, without those variables. */
 export const environment: NodeJS.ProcessEnv = Object.fromEntries(
   Object.entries(process.env).filter(([name]) => !steering.test(name)),
 );
 
-/** A running command. Ended with the test by `await using`. */
+/** A running command. `await using` ends it with the test. */
 export class Process implements AsyncDisposable {
   readonly child: ChildProcess;
   readonly exited: Promise<Exit>;
   stdout = "";
   stderr = "";
-  /** Set when it has ended and all that it printed was read, which may be a little later. */
+  /** Set when it has ended and all of its output was read, which may be a little later. */
   #closed = false;
   readonly #watchers = new Set<() => void>();
 
@@ -66,7 +66,7 @@ export class Process implements AsyncDisposable {
     });
   }
 
-  /** The first match in what was printed, now or later; rejects when the process ends without. */
+  /** The first match in the output, now or later; rejects if the process ends without one. */
   shown(pattern: RegExp, on: "stdout" | "stderr" = "stdout"): Promise<RegExpExecArray> {
     return new Promise((resolve, reject) => {
       const watch = (): void => {
@@ -91,7 +91,7 @@ export function start(args: readonly string[], options?: StartOptions): Process 
   return new Process(process.execPath, [cli, ...args], options);
 }
 
-/** The same before a terminal, which `script` makes; what is typed goes to its input. */
+/** The same in a terminal, which `script` provides; what is typed goes to its input. */
 export function startInTerminal(args: readonly string[]): Process {
   const quoted = [process.execPath, cli, ...args].map((word) => `'${word}'`).join(" ");
   return new Process("script", ["--quiet", "--return", "--command", quoted, "/dev/null"], {
@@ -99,7 +99,7 @@ export function startInTerminal(args: readonly string[]): Process {
   });
 }
 
-/** For a command whose own limits, such as that of a look beside, a busy machine might reach. */
+/** For a command whose own limits a busy machine might reach. */
 export const inSlowTime: StartOptions = {
   env: {
     NODE_OPTIONS: [
@@ -111,7 +111,7 @@ export const inSlowTime: StartOptions = {
   },
 };
 
-/** Runs a command that ends by itself. */
+/** Runs a command that ends without a signal. */
 export function finish(args: readonly string[], options?: StartOptions): Promise<Exit> {
   return start(args, options).exited;
 }

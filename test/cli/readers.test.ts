@@ -1,4 +1,4 @@
-/** Whoever reads what a command prints may be slow, full or gone. */
+/** A reader of a command's output may be slow, full or gone. */
 import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { text } from "node:stream/consumers";

@@ -88,7 +88,7 @@ describe("callwire record and replay", () => {
       headers: { "content-type": "application/json", "content-encoding": "gzip" },
       body: gzipSync('{"jsonrpc":"2.0","method":"add","params":[1,2],"id":1}'),
     });
-    // As the server itself answers it.
+    // The answer of the server itself.
     expect([response.status, await response.json()]).toEqual([
       200,
       { jsonrpc: "2.0", result: 3, id: 1 },
@@ -237,7 +237,7 @@ describe("callwire record and replay", () => {
     await client.call("add", [2, 2]);
     await client.close();
     await stopped(recorder);
-    // Alone, so that no answer has to come in the time that is waited for this one.
+    // Alone, so that no other answer has to arrive while this one is awaited.
     const alone = (await linesOf(file)).filter(
       ({ message }) => !/"add"|"result"/.test(JSON.stringify(message)),
     );

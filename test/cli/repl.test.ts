@@ -117,7 +117,7 @@ describe("lines of a pipe", () => {
     });
     await using http = await serveHttp(server, { port: 0, drainMs: 0 });
     await using session = start(["repl", http.url]);
-    // The input stays open, as that of a script that waits for more.
+    // The input stays open, like that of a script that waits for more.
     session.child.stdin?.write("hang\npay\n");
     await begun.promise;
     session.child.kill("SIGINT");
@@ -250,7 +250,7 @@ describe.skipIf(!hasPython)("a terminal (needs python3)", () => {
   test("a bench shows how it goes", async () => {
     const shown = deferred();
     let calls = 0;
-    // The first opens the connection, and there is something to show after the second.
+    // The first opens the connection, and after the second there is something to show.
     const held = createServer({
       work: () => (++calls > 2 ? shown.promise : undefined),
     });

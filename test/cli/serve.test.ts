@@ -70,7 +70,7 @@ beforeAll(async () => {
     `,
   };
   for (const [name, text] of Object.entries(files)) await writeFile(join(folder, name), text);
-  // As a user has it who installed the package.
+  // As users have it after installing the package.
   await mkdir(join(folder, "node_modules"));
   await symlink(root, join(folder, "node_modules", "callwire"));
 });
@@ -126,7 +126,7 @@ test("serves the exported functions of a module without methods and without a de
     const names = methods.map(({ name }: { name: string }) => name).sort();
     expect(names).toEqual(["add", "count", "hello", "subtract"]);
   }
-  // What is meant to be served alone goes before.
+  // An export named `methods` takes precedence over single functions.
   await writeFile(join(folder, "both.mjs"), `${functions} export const methods = { add };`);
   await using server = serve("both.mjs");
   const [url] = await server.shown(/http:\S+\/rpc/);
@@ -355,7 +355,7 @@ test.each(["functions.js", "functions.ts"])(
 );
 
 describe("stopping with a stream open", () => {
-  /** A stream of which the first item has come. */
+  /** A stream whose first item has arrived. */
   async function opened(origin: string, method: string): Promise<{ rest: Promise<string> }> {
     const response = await fetch(`${origin}/rpc`, {
       method: "POST",
@@ -376,15 +376,18 @@ describe("stopping with a stream open", () => {
     return { rest: rest() };
   }
 
-  test.each(["forever", "stuck"])("%s is ended soon, and its reader told", async (method) => {
-    await using serving = start(["serve", join(folder, "lasting.js"), "--port", "0"]);
-    const [origin] = await serving.shown(/http:\/\/127\.0\.0\.1:\d+/);
-    const { rest } = await opened(origin, method);
-    serving.child.kill("SIGINT");
-    await serving.shown(/^Stopping; ending 1 stream in 1 s\. Press Ctrl-C again to stop now\.$/m);
-    expect(await rest).toContain("the server ended the call before it was done");
-    expect((await serving.exited).code).toBe(0);
-  });
+  test.each(["forever", "stuck"])(
+    "%s is ended soon, and its reader gets the reason",
+    async (method) => {
+      await using serving = start(["serve", join(folder, "lasting.js"), "--port", "0"]);
+      const [origin] = await serving.shown(/http:\/\/127\.0\.0\.1:\d+/);
+      const { rest } = await opened(origin, method);
+      serving.child.kill("SIGINT");
+      await serving.shown(/^Stopping; ending 1 stream in 1 s\. Press Ctrl-C again to stop now\.$/m);
+      expect(await rest).toContain("the server ended the call before it was done");
+      expect((await serving.exited).code).toBe(0);
+    },
+  );
 
   test("a call that runs at the same time still gets its time", async () => {
     await using serving = start(["serve", join(folder, "lasting.js"), "--port", "0"]);
@@ -407,7 +410,7 @@ describe("stopping with a stream open", () => {
 });
 
 describe("stopping with a call open", () => {
-  /** A server and its call, which runs until the file is there. */
+  /** A server and its call, which runs until the file exists. */
   async function held(name: string) {
     const serving = start(["serve", join(folder, "lasting.js"), "--port", "0"]);
     const [url] = await serving.shown(/http:\/\/127\.0\.0\.1:\d+\/rpc/);
@@ -433,7 +436,7 @@ describe("stopping with a call open", () => {
     const lost = expect(serving.reply).rejects.toThrow();
     serving.child.kill("SIGINT");
     await serving.shown(/^Stopping/m);
-    // npm passes a Ctrl-C on, so that one key can arrive twice; a person is slower than that.
+    // npm passes on Ctrl-C, so one key press can arrive twice; a person is slower than that.
     const again = setInterval(() => serving.child.kill("SIGINT"), 50);
     const { code } = await serving.exited;
     clearInterval(again);

@@ -1,4 +1,4 @@
-/** Where everything that servers say passes on its way to a terminal. */
+/** The one function through which all output of servers passes on its way to a terminal. */
 import { Writable } from "node:stream";
 import { describe, expect, test } from "vitest";
 import { Terminal } from "../../src/cli/terminal.ts";

@@ -106,7 +106,7 @@ describe("callwire top", () => {
       const args = ["--quiet", "--return", "--command", line, "/dev/null"];
       await using top = new Process("script", args, { env: { NO_COLOR: "1", TERM: "xterm" } });
       const [screen] = await top.shown(/.\[Hhttp.*?\[J/s);
-      // What clears and moves takes no room.
+      // Sequences that clear and move take no space.
       const lines = screen.replace(/.\[[HJK]/g, "").split("\r\n");
       expect(lines[1]).toMatch(/^in flight 0, connections \d, streams 0, q$/);
       expect(Math.max(...lines.map(({ length }) => length))).toBe(40);
@@ -126,7 +126,7 @@ describe("callwire top", () => {
     const url = `http://127.0.0.1:${port}`;
     await using top = start(["top", url, "--interval", "60m"]);
     await looked;
-    // Takes longer than a further look would.
+    // Takes longer than another update would.
     await finish(["top", url, "--once"]);
     top.child.kill("SIGINT");
     expect((await top.exited).stderr).toContain("stopped before the first update");

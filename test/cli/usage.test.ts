@@ -82,7 +82,7 @@ describe("help", () => {
   });
 });
 
-/** Mistakes that are found where others are. */
+/** Mistakes that are found in the same place as others. */
 const otherForms: [args: string[], line: RegExp][] = [
   [["batsch"], /did you mean "batch"\?/],
   [["demo", "--port=-1"], /--port must be an integer between 0 and 65535, not "-1"/],
@@ -124,7 +124,7 @@ describe("a mistake is reported in one line, with exit code 2", () => {
     [["demo", "--port", "65536"], /--port must be an integer between 0 and 65535/],
     [["demo", "--stdio=yes"], /--stdio does not take a value/],
     [["demo", "--framing", "xml"], /--framing must be newline, content-length/],
-    // An address of no machine, so that no name server is asked.
+    // The address of no machine, so that no name server is asked.
     [["demo", "--host", "192.0.2.1"], /192\.0\.2\.1/],
     [["demo", "--host", ""], /--host needs a value/],
     [["demo", "--unix", ""], /--unix needs a value/],

@@ -1,4 +1,4 @@
-/** An address that is nearly right: what to try instead is found and told. */
+/** An address that is nearly right: the command finds out what to try instead. */
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { createServer as createHttpServer, type Server } from "node:http";
@@ -16,7 +16,7 @@ import {
   startDemo,
 } from "./process.ts";
 
-/** What to try is looked for within two seconds, in which the server may not have its turn. */
+/** Suggestions are looked for within two seconds, in which the server may get no CPU time. */
 const finish = (args: readonly string[]): Promise<Exit> => finishIn(args, inSlowTime);
 
 let demo: Process & { readonly origin: string };

@@ -11,7 +11,7 @@ import { HandLink, parrot } from "./hand-link.ts";
 
 type Methods = { echo: (value: number) => unknown };
 
-/** How many calls each payload had; 0 stands for a call that went alone. */
+/** How many calls each payload had; 0 means a call that was sent alone. */
 function sizes(link: HandLink): number[] {
   return link.payloads.map((payload) => (Array.isArray(payload) ? payload.length : 0));
 }

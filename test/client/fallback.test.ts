@@ -84,7 +84,7 @@ describe("fallback", () => {
       const repeating = createClient<Methods>(fallback(links)).with({ idempotent: true });
       expect(await repeating.batch((b) => [b.m(), b.m()])).toEqual(["third", "third"]);
     }
-    // It may have run, whatever kept the next ones from taking it.
+    // It may have run, whatever the reason why the next ones refused it.
     const stops: Behaviour = () =>
       failure({
         code: -32006,
@@ -158,7 +158,7 @@ describe("fallback", () => {
     };
     await expect(client.call("m")).rejects.toMatchObject(refused);
     expect(await client.batchSettled((b) => [b.m()])).toMatchObject([{ reason: refused }]);
-    // One that was ended while it ran is not made again.
+    // A call that was ended while it ran is not repeated.
     first.behaviour = () =>
       failure({
         ...refused,
@@ -192,7 +192,7 @@ describe("fallback", () => {
     expect(await client.call("m")).toBe("back");
     back();
     expect(await client.batch((b) => [b.m(), b.m()])).toEqual(["back", "back"]);
-    // It asks once more, not for ever.
+    // It asks once more, not forever.
     first.behaviour = dead;
     second.behaviour = () => refused;
     const tries = first.payloads.length;
@@ -205,7 +205,7 @@ describe("fallback", () => {
     const answers = [
       { code: -32603, message: "Internal error" },
       { code: -32010, message: "Rate limited", data: { ran: false, reason: "rate-limited" } },
-      // As servers of another make may use these codes.
+      // As other servers may use these codes.
       { code: -32005, message: "Server busy" },
       { code: -32006, message: "Server is shutting down", data: "later" },
     ];
@@ -265,7 +265,7 @@ describe("fallback", () => {
     await using living = await serveSocket(createServer(methods("living")), { port: 0 });
     const dead = tcpLink({
       port: dying.port as number,
-      // The call that may be repeated finds nobody there any more.
+      // The call that may be repeated finds no server there.
       reconnect: { attempts: 1, onLost: () => void dying.close() },
     });
     await using client = createClient<ReturnType<typeof methods>>(
@@ -323,7 +323,7 @@ describe("fallback", () => {
       const call = client.call("m", [], options);
       const batch = client.with(options).batchSettled((b) => [b.m(), b.m()]);
       for (const { outgoing, reject } of first.calls) {
-        // A call that has failed is none that a link could still cancel.
+        // A link can no longer cancel a call that has failed.
         outgoing.cancel = undefined;
         reject(new WireError(code, "no"));
       }

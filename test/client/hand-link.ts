@@ -2,7 +2,7 @@ import { type Link, type Outgoing, type Reply, type Request, success, WireError 
 
 type Settle = (reply: Reply | undefined | PromiseLike<Reply | undefined>) => void;
 
-/** A call that a hand-made link carries. */
+/** A call over a link that the test controls. */
 export interface Carried {
   readonly request: Request;
   readonly outgoing: Outgoing;
@@ -10,10 +10,12 @@ export interface Carried {
   readonly reject: (error: unknown) => void;
 }
 
-/** What a link does with a request: answers it, throws, or leaves it open by giving undefined. */
+/**
+ * What a link does with a request: answers it, throws, or leaves it open by returning undefined.
+ */
 export type Behaviour = (request: Request, carried: Carried) => Reply | Promise<Reply> | undefined;
 
-/** A link that the test is the other end of. */
+/** A link whose peer is the test. */
 export class HandLink implements Link {
   /** Each payload as it was sent: one request, or an array of them. */
   readonly payloads: (Request | readonly Request[])[] = [];
@@ -65,7 +67,7 @@ export class HandLink implements Link {
   }
 }
 
-/** Answers with what was asked, for tests that look at the wire. */
+/** Answers with the request, for tests that look at the wire. */
 export const parrot: Behaviour = ({ id, method, params }) =>
   id === undefined ? undefined : success([method, params ?? null]);
 

@@ -104,7 +104,7 @@ describe.each(Object.entries(wires))("over %s", (_, link) => {
   test("a stream can be read long after its reply arrived, and twice", async () => {
     await using client = createClient(link());
     const items = client.api["math"]?.["count"]?.(2) as AsyncIterable<unknown>;
-    // Another call over the same wire tells that the reply came.
+    // Another call over the same wire shows that the reply has arrived.
     await client.call("math/add", [1, 2]);
     await turn();
     expect(await read(items)).toEqual([1, 2]);
@@ -146,7 +146,7 @@ test("a stream in a batch over HTTP is refused, and the other calls do not wait 
   ]);
   // It never began.
   expect(left).toBe(before);
-  // Where somebody listens for progress, a batch answers with events.
+  // If a caller listens for progress, a batch is answered with events.
   const listening = client.with({ onProgress() {} });
   const called = await listening.batch((b) => [
     b.math.add(1, 2),

@@ -51,7 +51,7 @@ function lost(code: WireErrorCode = "CONNECTION_LOST", status?: number): WireErr
   return new WireError(code, "no", status === undefined ? {} : { status });
 }
 
-/** Moves the clock from try to try and says how long each wait was. */
+/** Moves the clock from attempt to attempt and returns how long each wait was. */
 async function waits(clock: FakeClock, link: HandLink): Promise<number[]> {
   const found: number[] = [];
   await turn();
@@ -305,7 +305,7 @@ describe("retry", () => {
       let gaps = 0;
       const call = client.call("read", [], { onGap: () => gaps++ });
       await turn();
-      // Who catches up on what it missed would do so too early.
+      // If the gap were reported now, a caller would catch up on what it missed too early.
       clock.advance(99);
       await turn();
       expect([gaps, link.payloads.length]).toEqual([0, 1]);
@@ -347,7 +347,7 @@ describe("retry", () => {
     }
     const gap = got.indexOf("gap");
     const whole = Array.from({ length: many }, (_, i) => i);
-    // What had come when the wire broke was still read.
+    // Items that had arrived when the wire broke were still read.
     expect(got.slice(0, gap)).toEqual(whole.slice(0, gap));
     expect(got.slice(gap + 1)).toEqual(whole);
   });

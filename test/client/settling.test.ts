@@ -9,7 +9,7 @@ import { HandLink } from "./hand-link.ts";
 type Methods = Record<"a" | "b" | "c", () => Promise<unknown>> &
   Record<string, () => Promise<unknown>>;
 
-/** A client at the end of a wire whose other end is the test. */
+/** A client on a wire whose other side is the test. */
 function overWire() {
   const clock = new FakeClock();
   const channel = new HandChannel();

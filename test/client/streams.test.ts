@@ -15,7 +15,7 @@ import { deferred } from "../transports/contract/wire.ts";
 import { turn } from "../transports/contract-methods.ts";
 import { type Carried, HandLink } from "./hand-link.ts";
 
-/** A stream that the test feeds by hand. */
+/** A stream whose items the test provides. */
 function open() {
   const link = new HandLink();
   const items = createClient(link).stream("numbers")[Symbol.asyncIterator]();

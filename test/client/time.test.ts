@@ -199,7 +199,7 @@ describe("a signal", () => {
     expect(listeners(signal)).toBe(0);
   });
 
-  test("ends a call while it is open, and tells the link", async () => {
+  test("ends a call while it is open, and notifies the link", async () => {
     const { link, client } = setUp();
     const controller = new AbortController();
     const call = client.call("a", [], { signal: controller.signal });
@@ -272,7 +272,7 @@ describe("a call that is made for another", () => {
     expect(await stateOf(call)).toBe("TIMEOUT");
   });
 
-  test("keeps a shorter time of its own, and gives up a longer one", () => {
+  test("keeps its own timeout if it is shorter", () => {
     const { link, client } = setUp();
     const given = within(1_000_000 + 1_000);
     void client.call("inner", [], { ...given, timeoutMs: 300 }).catch(() => {});
@@ -281,7 +281,7 @@ describe("a call that is made for another", () => {
     expect(link.calls.map(({ request }) => request.timeoutMs)).toEqual([300, 1_000, undefined]);
   });
 
-  test("whose time is over is not sent", async () => {
+  test("whose deadline has passed is not sent", async () => {
     const { clock, link, client } = setUp();
     const call = client.call("inner", [], within(1_000_000 - 1));
     expect(link.calls[0]?.request.timeoutMs).toBe(0);

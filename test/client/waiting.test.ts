@@ -9,7 +9,7 @@ import { bundle } from "../transports/bundle.ts";
 const program = bundle(new URL("./fixtures/waiting.ts", import.meta.url));
 const run = promisify(execFile);
 
-/** A server that ends when it is told to. */
+/** A server that shuts down on request. */
 async function serve(): Promise<string> {
   const server = createServer(
     {

@@ -12,7 +12,7 @@ import { expectReply } from "./transcript.ts";
 
 type Message = string | Uint8Array;
 
-/** A peer of the server that sends and receives messages as they stand. */
+/** A peer of the server that sends and receives messages unchanged. */
 interface Peer {
   send(message: Message): void;
   /** The next message of the server. */
@@ -107,7 +107,7 @@ const wires = {
   "over TCP with a length prefix": lengthPrefixed,
 };
 
-/** Nothing else may have been sent before the answer to this. */
+/** The server may send nothing else before the answer to this. */
 const last = '{"jsonrpc":"2.0","method":"echo","params":["last"],"id":"last"}';
 const lastReply = '{"jsonrpc":"2.0","result":"last","id":"last"}';
 

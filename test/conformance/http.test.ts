@@ -62,7 +62,7 @@ function sentIn({ lines }: Conversation): Sent {
   return { headers: own, body: codings.get(own["Content-Encoding"])?.compress(body) ?? body };
 }
 
-/** Every sender of a form chooses a boundary of its own. */
+/** Every sender of a form chooses its own boundary. */
 function withoutBoundary({ type, text }: Reply): string {
   const [, boundary = ""] = /boundary="?([^";]+)/.exec(type) ?? [];
   return boundary === "" ? text : text.replaceAll(boundary, "B");

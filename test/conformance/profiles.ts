@@ -1,4 +1,4 @@
-/** The servers that the transcripts talk to. What each one is for stands in the transcripts. */
+/** The servers that the transcripts talk to. The transcripts say what each one is for. */
 import {
   byteStream,
   createServer,
@@ -90,7 +90,7 @@ const names = {
   "flat/name": () => "a flat name",
 } satisfies Methods;
 
-/** What is known of a file, and what is in it. */
+/** The description of a file, and its content. */
 const weigh = async ({ file }: { file: Blob }) => ({
   size: file.size,
   type: file.type,
@@ -209,14 +209,14 @@ interface Profile {
 }
 
 const profiles = {
-  /** What a server does when nobody sets an option. */
+  /** The behaviour of a server without options. */
   default: { methods: conformance, options: {} },
   /** Speaks both versions, each message in its own. */
   "both-versions": { methods: conformance, options: { versions: ["1.0", "2.0"] } },
   "version-1": { methods: conformance, options: { versions: ["1.0"] } },
   "null-params": { methods: conformance, options: { nullParams: "omit" } },
   "dotted-names": { methods: conformance, options: { separator: "." } },
-  /** Every limit small enough to be reached by a line. */
+  /** Every limit is small enough to be reached by one line. */
   limited: {
     methods: conformance,
     options: {
@@ -255,7 +255,7 @@ export function serverOf(name: ProfileName, log: Log = silentLog): Server {
   return createServer(methods, { ...options, log });
 }
 
-/** How a server of this profile is set, for what stands in front of it. */
+/** The options of a server of this profile, for a gateway or wire in front of it. */
 export function optionsOf(name: ProfileName): ServerOptions {
   const { options }: Profile = profiles[name];
   return options;

@@ -24,7 +24,7 @@ import { type ProfileName, profileNames } from "./profiles.ts";
 
 export interface Turn {
   readonly sent: string;
-  /** Undefined where no answer may come. */
+  /** Undefined if no answer may come. */
   readonly reply: { readonly text: string; readonly exact: boolean } | undefined;
 }
 
@@ -40,8 +40,8 @@ export interface Transcript<Name extends string = ProfileName> {
 }
 
 /**
- * Sends one payload and gives its answer, or undefined once it is certain that none comes. One that
- * is due is waited for, however many other messages come before it.
+ * Sends one payload and returns its answer, or undefined once it is certain that none will come. An
+ * answer that is due is awaited, however many other messages arrive before it.
  */
 export type Send = (
   text: string,
@@ -49,7 +49,7 @@ export type Send = (
 ) => string | undefined | Promise<string | undefined>;
 
 export interface RunOptions {
-  /** Titles of exchanges that this wire cannot carry as they stand. */
+  /** Titles of exchanges that this wire cannot carry unchanged. */
   readonly except?: readonly string[];
 }
 
@@ -99,7 +99,7 @@ function comparable(actual: unknown, wanted: unknown): unknown {
   return reply.map((entry, i) => without(entry, model[i]));
 }
 
-/** A batch is answered in any order, so both sides are put into one. */
+/** The answers of a batch come in any order, so both sides are sorted. */
 function sorted(payload: unknown): unknown {
   if (!Array.isArray(payload)) return payload;
   const key = (reply: { id?: unknown; error?: { code?: unknown } } | null) =>
@@ -177,7 +177,7 @@ function logicalLines(source: string): { line: string; number: number }[] {
   return lines;
 }
 
-/** A text with its `repeat(…)` written out. */
+/** A text with its `repeat(…)` expanded. */
 export function expand(text: string): string {
   return text.replace(/repeat\((\d+), `([^`]*)`\)/g, (_, count, part) =>
     String(part).repeat(Number(count)),

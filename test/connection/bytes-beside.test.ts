@@ -5,7 +5,7 @@ import { z } from "zod";
 import { turn } from "../transports/contract-methods.ts";
 import { HandChannel, transport } from "./hand-channel.ts";
 
-/** A channel on which the test is the other end, and that carries frames of bytes. */
+/** A channel whose peer is the test, and that carries frames of bytes. */
 class ByteChannel extends HandChannel {
   readonly frames: Uint8Array[] = [];
 

@@ -193,7 +193,7 @@ describe("a pair in memory", () => {
     expect(heard).toEqual(["a", "b"]);
   });
 
-  test("answers each end with its own methods", async () => {
+  test("answers each peer with its own methods", async () => {
     const [left, right] = memoryPair(
       createServer({ name: () => "left" }),
       createServer({ name: () => "right" }),

@@ -10,10 +10,12 @@ const MIB = 1_048_576;
 const numbers = (): number[] => new Array<number>(4_096).fill(1);
 const inFlight = 4;
 
-/** How much of a thousand calls, one after the other, a minor collection leaves. */
+/**
+ * How much memory of a thousand calls, one after the other, survives a minor garbage collection.
+ */
 async function leftOf(callOnce: () => Promise<unknown>): Promise<number> {
   for (let i = 0; i < 100; i++) await callOnce();
-  // What lasts from call to call is old from here on, and what it held on to would stay.
+  // Objects that live longer than a call are old from here on, and what they held on to would stay.
   collect();
   const before = process.memoryUsage().heapUsed;
   for (let i = 0; i < 1_000; i++) await callOnce();
@@ -22,7 +24,7 @@ async function leftOf(callOnce: () => Promise<unknown>): Promise<number> {
   return process.memoryUsage().heapUsed - before;
 }
 
-/** A channel that keeps nothing but the ids of what it is given. */
+/** A channel that keeps only the ids of the messages that it sends. */
 class Sink implements Channel {
   readonly bufferedBytes = 0;
   readonly ids: string[] = [];

@@ -8,17 +8,18 @@ import { HandChannel, transport } from "./hand-channel.ts";
 const calls = 100;
 const inFlight = 4;
 
-/** Resolves when all of these are freed but the last so many, which are still in use. */
+/** Resolves when all of these are freed except the last few, which are still in use. */
 async function freedBut(kept: number, refs: readonly WeakRef<object>[]): Promise<void> {
   const freed = refs.slice(0, refs.length - kept);
-  // What was looked at stays until the turn is over; where something holds on to one of them, this never ends.
+  // A WeakRef that was read keeps its target until the turn is over; if anything else holds a
+  // target, this never ends.
   while (freed.some((ref) => ref.deref() !== undefined)) {
     await turn();
     collect();
   }
 }
 
-/** A request or a reply, as a channel brings it. */
+/** A request or a reply, as it arrives on a channel. */
 const message = (members: object): object => ({ jsonrpc: "2.0", ...members });
 
 describe("a connection that continues keeps nothing", () => {

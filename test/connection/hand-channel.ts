@@ -1,11 +1,11 @@
 import type { Channel, ChannelListener, CloseReason } from "callwire/connection";
 
-/** A channel that the test is the other end of. */
+/** A channel whose peer is the test. */
 export class HandChannel implements Channel {
   readonly sent: string[] = [];
   bufferedBytes = 0;
   closedFor: CloseReason | undefined;
-  /** Whether closing also tells the listener, as it does on a wire that is up. */
+  /** Whether closing also calls the listener, as on a wire that is up. */
   endsWhenClosed = true;
   #listener: ChannelListener | undefined;
 
@@ -39,13 +39,13 @@ export class HandChannel implements Channel {
     if (this.endsWhenClosed) queueMicrotask(() => this.listener.end());
   }
 
-  /** Something arrives: text as it stands, anything else as JSON. */
+  /** A message arrives: a string unchanged, anything else as JSON. */
   hear(message: unknown): void {
     this.listener.message(typeof message === "string" ? message : JSON.stringify(message));
   }
 }
 
-/** One that can make the test wait, and says whether it does. */
+/** A channel that can make the test wait, and says whether it does. */
 export class PausingChannel extends HandChannel {
   paused = false;
 

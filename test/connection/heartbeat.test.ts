@@ -29,7 +29,7 @@ describe("a heartbeat", () => {
       clock.advance(50);
       heartbeat.received = true;
     }
-    // The first look cannot tell when within its time the sign of life came.
+    // The first check cannot tell when within its interval the sign of life arrived.
     expect(events).toEqual(["asked at 100"]);
   });
 

@@ -8,7 +8,7 @@ import { HandChannel, PausingChannel, transport } from "./hand-channel.ts";
 
 const text = "x".repeat(10_000);
 const wait = (id: number) => ({ jsonrpc: "2.0", method: "wait", params: [id, text], id });
-/** What such a call is counted as. */
+/** The memory that such a call counts for. */
 const each = heapBytes(JSON.stringify(wait(1)));
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
@@ -123,7 +123,7 @@ describe("a connection that is not read because of them", () => {
     expect(channel.paused).toBe(true);
     const called = connection.call("ask");
     expect(channel.paused).toBe(false);
-    // And goes on being read while the reply is awaited.
+    // It continues to be read while the reply is awaited.
     channel.hear(wait(4));
     expect(channel.paused).toBe(false);
     channel.hear({ jsonrpc: "2.0", id: channel.messages[0]?.id, result: "told" });
@@ -142,7 +142,7 @@ describe("a connection that is not read because of them", () => {
     expect(channel.paused).toBe(false);
     expect(channel.messages).toEqual([busy(5)]);
     for (const id of running()) await end(id);
-    // From then on it is paused as before.
+    // After that it is paused as before.
     for (let id = 6; id <= 7; id++) channel.hear(wait(id));
     expect(channel.paused).toBe(false);
     channel.hear(wait(8));

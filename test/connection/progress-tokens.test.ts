@@ -3,7 +3,7 @@ import { memoryPair } from "callwire/connection";
 import { expect, test } from "vitest";
 import { z } from "zod";
 
-// Language servers report progress under a token that the params gave out, not under the call's id.
+// Language servers report progress under a token from the params, not under the call's id.
 
 const reporting = createServer({
   work: method({ params: z.object({ workDoneToken: z.string() }) }, (_, call) => {

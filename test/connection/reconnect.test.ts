@@ -7,7 +7,7 @@ import { HandChannel, transport } from "./hand-channel.ts";
 
 type Methods = Record<"a" | "b", () => Promise<unknown>> & Record<string, () => Promise<unknown>>;
 
-/** A link to a server that the test is, which can be away. */
+/** A link to a server that the test plays, and that can be away. */
 function setUp(options: ReconnectOptions | boolean = {}, more: ClientOptions = {}) {
   const clock = new FakeClock();
   const channels: HandChannel[] = [];
@@ -27,7 +27,7 @@ function setUp(options: ReconnectOptions | boolean = {}, more: ClientOptions = {
   return { clock, channels, state, link, client };
 }
 
-/** The server goes away after it has answered a call. */
+/** The server disconnects after it has answered a call. */
 async function loseServer({ channels, state, client }: ReturnType<typeof setUp>): Promise<void> {
   const first = client.call("first");
   await turn();
@@ -38,7 +38,7 @@ async function loseServer({ channels, state, client }: ReturnType<typeof setUp>)
   await turn();
 }
 
-/** Answers everything that was asked on this channel with its method. */
+/** Answers every request on this channel with its method. */
 function answerAll(channel: HandChannel | undefined): void {
   for (const message of channel?.messages ?? []) {
     for (const { method, id } of (Array.isArray(message) ? message : [message]) as {
@@ -56,7 +56,7 @@ function methodsOn(channel: HandChannel | undefined): unknown[] {
   );
 }
 
-describe("a healing link", () => {
+describe("a reconnecting link", () => {
   test("connects when it is first used, once for all", async () => {
     const { channels, state, client } = setUp();
     expect(state.attempts).toBe(0);
@@ -204,7 +204,7 @@ describe("a healing link", () => {
   });
 
   test.each([0, 3])(
-    "gives up on an end that hangs up at once, after %i attempts, also for a call that may run twice",
+    "gives up on a peer that disconnects at once, after %i attempts, even for a call that may run twice",
     async (attempts) => {
       const { clock, channels, state, client } = setUp({ attempts, delayMs: 10, maxDelayMs: 10 });
       let ended: unknown;
@@ -222,7 +222,7 @@ describe("a healing link", () => {
         expect(outcome).toMatchObject({ reason: { code: "CONNECTION_LOST" } });
       }
       expect(state.attempts).toBe(1 + attempts);
-      // What is called later tries anew.
+      // A later call tries again.
       const call = client.call("write");
       await turn();
       answerAll(channels.at(-1));
@@ -369,7 +369,7 @@ describe("a connection that cannot be made ready", () => {
     expect(channels[0]?.closedFor).toBe("done");
   });
 
-  test("is given up when it breaks, whatever it waits for", async () => {
+  test("is abandoned when it breaks, whatever it waits for", async () => {
     const { channels, client } = setUp({ onConnect: () => new Promise(() => {}) });
     const call = client.call("a");
     await turn();
@@ -403,7 +403,7 @@ describe("while a link connects", () => {
     expect(await kept).toBe("kept");
   });
 
-  test("a call of a batch that is given up does not take the others with it", async () => {
+  test("cancelling a call of a batch does not cancel the others", async () => {
     const { channels, link, connect } = await connecting();
     const controller = new AbortController();
     const client = createClient(link, { batch: true });

@@ -11,7 +11,7 @@ function open(log: Log = silentLog) {
   return { channel, connection, client: createClient<Any>(connection) };
 }
 
-/** An end that takes only short calls, and replies that are somewhat longer. */
+/** A peer that accepts only short calls, and somewhat longer replies. */
 function narrow() {
   const channel = new HandChannel();
   const connection = new Connection(channel, {

@@ -9,13 +9,13 @@ import {
 import { contentLengthFraming, lengthPrefixFraming, newlineFraming } from "callwire/framing";
 import { describe, expect, test } from "vitest";
 
-/** A stream whose other end is the test. */
+/** A stream whose other side is the test. */
 class HandStream implements ByteStream {
   readonly writes: string[] = [];
   bufferedBytes = 0;
   paused = false;
   ended = false;
-  /** Whether what is written stays in the buffer. */
+  /** Whether written bytes stay in the buffer. */
   clogged = false;
   #listener: ByteListener | undefined;
 
@@ -131,7 +131,7 @@ describe("a stream that does not drain", () => {
     expect(stream.writes).toHaveLength(2);
   });
 
-  test("gets no more of what waits than it may buffer, and the rest as it drains", async () => {
+  test("gets no more than it may buffer, and the rest as it drains", async () => {
     const { stream } = serve({ later: async () => filler }, { holdAboveBytes: 300 });
     stream.clogged = true;
     stream.receive(...[1, 2, 3, 4, 5, 6].map((id) => call(id, "later")));
@@ -145,7 +145,7 @@ describe("a stream that does not drain", () => {
     expect(stream.paused).toBe(false);
   });
 
-  test("that is cut off gets nothing more", async () => {
+  test("that is disconnected gets nothing more", async () => {
     const { stream, connection } = serve({ later: async () => filler }, { holdAboveBytes: 300 });
     stream.clogged = true;
     stream.receive(...[1, 2, 3, 4, 5, 6].map((id) => call(id, "later")));

@@ -3,7 +3,10 @@ import { createClient, createServer, silentLog, stream } from "callwire";
 import { serveSocket, tcpLink } from "callwire/tcp";
 import { expect, onTestFinished, test } from "vitest";
 
-/** A server that answers the first call with so many items of 100 characters at once, and heeds no credit. */
+/**
+ * A server that answers the first call with this many items of 100 characters at once, and ignores
+ * credit.
+ */
 async function careless(count: number): Promise<number> {
   const server = createTcpServer((socket) => {
     socket.on("error", () => {});

@@ -50,7 +50,7 @@ describe("uploads on a connection", () => {
     const [id] = channel.ids;
     call("sum", id);
     await turn();
-    // Credit for ours, and items for theirs.
+    // Credit for our items, and items of the peer.
     notify("$/uploadCredit", { id, count: 8 });
     notify("$/upload", { id, value: 40 });
     notify("$/upload", { id, value: 2 });
@@ -189,7 +189,7 @@ describe("uploads on a connection", () => {
     const { channel, notify, call } = serve();
     call("held", 1);
     await turn();
-    // The handler takes one of the eight, for which it asks for more.
+    // The handler takes one of the eight, so it requests more.
     for (let i = 0; i < 100; i++) notify("$/upload", { id: 1, value: "x" });
     await turn();
     expect(channel.messages.at(-1)).toEqual({

@@ -5,7 +5,7 @@ import { SealedChannel } from "../../src/connection/sealed-channel.ts";
 import type { Seal } from "../../src/protocol/seal.ts";
 import { HandChannel, PausingChannel, transport } from "./hand-channel.ts";
 
-/** A seal whose messages are opened when the test says so. */
+/** A seal that opens messages when the test says so. */
 function slowSeal() {
   const waiting: (() => void)[] = [];
   const seal: Seal = {
@@ -43,7 +43,7 @@ test("a connection that its reader has paused stays paused when a key was found"
   const messages: string[] = [];
   sealed.listen({ message: (text) => messages.push(text), fault() {}, drain() {}, end() {} });
   channel.hear(call(1));
-  // It is paused for the key already.
+  // It is already paused for the key.
   sealed.pause?.();
   await turn();
   waiting.shift()?.();
@@ -78,7 +78,7 @@ test("on a wire that cannot wait, so many short messages may wait for a key and 
   const { seal, waiting } = slowSeal();
   const channel = serve(new HandChannel(), seal);
   for (let id = 1; id <= 1_005; id++) channel.hear(call(id));
-  // Those that are too many cannot be read yet, so that nobody knows their ids.
+  // The messages over the limit cannot be read yet, so their ids are unknown.
   expect(channel.messages).toEqual(
     Array.from({ length: 5 }, () => expect.objectContaining({ id: null })),
   );
@@ -101,7 +101,7 @@ test("a connection is not read while its credentials are checked", async () => {
   const channel = new PausingChannel();
   const connection = new Connection(channel, { service, transport });
   expect(channel.paused).toBe(true);
-  // What was read before is kept, but not without end.
+  // Messages that were read before are kept, up to a limit.
   for (let id = 1; id <= 1_001; id++) channel.hear(call(id));
   expect(channel.messages).toMatchObject([{ id: null, error: { code: -32005 } }]);
   expect(connection.isOpen).toBe(false);

@@ -43,7 +43,7 @@ export function exportsOf(
   );
 }
 
-/** The TypeScript programs of the `@example`s in a doc comment. */
+/** The TypeScript programs in the `@example`s of a doc comment. */
 export function examplesIn(comment: string): string[] {
   const text = comment.replaceAll(/^ *\*(?: |(?=\n))/gm, "");
   return Array.from(text.matchAll(/^@example\n```ts\n([\s\S]*?)^```$/gm), ([, code = ""]) => code);

@@ -6,7 +6,7 @@ import { methods } from "../../examples/demo/methods.ts";
 
 const demo = createServer(methods, { log: silentLog });
 
-/** A client of its own connection, and what is pushed to it. */
+/** A client of its own connection, and the messages pushed to it. */
 function join() {
   const heard: { method: string; params: unknown }[] = [];
   const hear = (method: string) => (params: unknown) => {
@@ -17,7 +17,7 @@ function join() {
   return { heard, connection, api: createClient<typeof methods>(connection).api };
 }
 
-/** Lets what was sent arrive. */
+/** Lets everything that was sent arrive. */
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 
 afterEach(() => {

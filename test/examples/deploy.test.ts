@@ -82,7 +82,7 @@ describeWith(["prometheus"], "the alert rules of examples/deploy", () => {
 });
 
 describe("examples/deploy", () => {
-  // It also checks that the program exists, and node may be elsewhere.
+  // It also checks that the program exists, and node may be in another folder.
   test.skipIf(!hasSystemd || !existsSync("/usr/bin/node"))(
     "the unit is valid (needs systemd-analyze and /usr/bin/node)",
     async () => {

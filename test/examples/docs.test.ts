@@ -1,4 +1,7 @@
-/** The programs in pages and doc comments compile, and the numbers that pages claim are compared. */
+/**
+ * The programs in pages and doc comments compile, and the numbers that pages claim are compared
+ * with the code.
+ */
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
 import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
@@ -64,7 +67,7 @@ function blocks({ text }: Page, language: string): string[] {
   return Array.from(text.matchAll(fence), ([, code = ""]) => code);
 }
 
-/** What the pages take for granted once they have introduced it. */
+/** Names that pages use after they have introduced them. */
 const prelude = `
   import type { Api, Client, Server } from "callwire";
   import type { methods as quickstart } from "../../examples/quickstart/methods.ts";
@@ -79,7 +82,7 @@ const prelude = `
 test("every program in the pages and in doc comments compiles", async () => {
   await writeFile(join(folder, "prelude.d.ts"), prelude);
   let count = 0;
-  // Those of the README stand for themselves, see readme.test.ts.
+  // The programs of the README are complete, see readme.test.ts.
   for (const page of pages.filter(({ name }) => name !== "README.md")) {
     for (const [i, code] of blocks(page, "ts").entries()) {
       const name = `${page.name.replaceAll(/\W/g, "-")}-${i}.ts`;
@@ -99,7 +102,7 @@ test("every program in the pages and in doc comments compiles", async () => {
   const tsc = join(root, "node_modules", "typescript", "bin", "tsc");
   const options = { cwd: folder };
   const { stdout } = await run(process.execPath, [tsc, "-p", "."], options).catch((error) => error);
-  // A fault of the sources, which are compiled with them, is found by the check of types.
+  // Errors in the sources, which are compiled with them, are found by the type check.
   const faults = String(stdout)
     .split("\n")
     .filter((line) => line !== "" && !line.startsWith(".."));

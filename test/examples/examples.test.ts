@@ -189,7 +189,7 @@ test("every example is run here, and the list of them is whole", async () => {
   expect(Object.keys(expected).sort()).toEqual(folders.sort());
 });
 
-/** What was printed without the warnings of a gateway whose targets take longer to start than its first check. */
+/** The output without the warnings of a gateway whose targets take longer to start than its first check. */
 function withoutSlowStarts(stderr: string): string {
   const isSlowStart = (line: string): boolean =>
     /"a target is not available".*"rpc\.discover did not answer in time"|"a target is available again"/.test(
@@ -201,7 +201,10 @@ function withoutSlowStarts(stderr: string): string {
     .join("\n");
 }
 
-/** One kills and restarts workers under load, the other builds an application; each takes as long as all others. */
+/**
+ * One kills and restarts workers under load, the other builds an application; each takes as long as
+ * all others together.
+ */
 const isLong = (name: string): boolean => name === "scale-out" || name === "next";
 
 test.for(Object.entries(expected).filter(([name]) => isFull || !isLong(name)))(

@@ -1,6 +1,6 @@
 /**
- * What the pages about behaviour promise: each "never", "always", "every" and "at most", by some words around it, and
- * the test that enforces it or the reason why it promises nothing.
+ * The promises of the pages about behaviour: each "never", "always", "every" and "at most", quoted
+ * with some words around it, and the test that enforces it or the reason why it promises nothing.
  */
 export interface Guarantee {
   readonly says: string;
@@ -171,7 +171,7 @@ export const guarantees: Readonly<Record<string, readonly Guarantee[]>> = {
       says: "a message that never ends",
       test: [
         "transports/tcp/faults.test.ts",
-        "a peer that sends half a message and waits is cut off",
+        "a peer that sends half a message and waits is disconnected",
       ],
     },
     {
@@ -191,7 +191,7 @@ export const guarantees: Readonly<Record<string, readonly Guarantee[]>> = {
     },
     { says: "listen and never send", because: option },
     {
-      says: "never is. A message may come",
+      says: "never counts. A message may come",
       test: ["transports/ws/hostile-peers.test.ts", "ignores a pong that does not answer its ping"],
     },
     {
@@ -264,7 +264,6 @@ export const guarantees: Readonly<Record<string, readonly Guarantee[]>> = {
       says: "the demo always has `/mcp`",
       test: ["cli/demo.test.ts", "--port 0 takes a free port and shows it"],
     },
-    { says: "most of which never end", because: about },
     { says: "## Every option", because: name },
     { says: "(default never)", because: option },
     { says: "items always are", test: ["cli/stream.test.ts", "each item is a line of JSON"] },
@@ -652,7 +651,7 @@ export const guarantees: Readonly<Record<string, readonly Guarantee[]>> = {
     {
       says: "The last message says so about every call",
       test: [
-        "transports/last-word.test.ts",
+        "transports/shutdown-message.test.ts",
         "goes out again, whatever it does, until a server accepts it",
       ],
     },

@@ -9,13 +9,13 @@ interface Member {
   readonly name: string;
   /** A comment that only gives the default does not say what the setting does. */
   readonly isDocumented: boolean;
-  /** A number or a flag that may be left out has a default. */
+  /** An optional number or flag has a default. */
   readonly hasDefault: boolean;
 }
 
 interface Shape {
   readonly members: readonly Member[];
-  /** The types that it extends or is made of. */
+  /** The types that it extends or consists of. */
   readonly parts: readonly string[];
 }
 

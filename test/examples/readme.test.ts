@@ -14,7 +14,7 @@ const run = promisify(execFile);
 const programs = join(root, ".cache", `readme-${process.pid}`);
 let folder: string;
 let demo: Process & { readonly origin: string };
-/** What the README has by fixed names and ports, and what it is here. */
+/** The fixed names and ports of the README, and their replacements here. */
 let places: ReadonlyMap<string, string>;
 let readme: string;
 

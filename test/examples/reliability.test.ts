@@ -9,7 +9,10 @@ import { testTitles } from "./test-titles.ts";
 const page = readFileSync(`${root}docs/reliability.md`, "utf8");
 const promise = /\b(never|always|every|at most)\b/gi;
 
-/** What a page says outside of its programs, line by line; a promise that is broken over two lines is one of the first. */
+/**
+ * The text of a page outside of its programs, line by line; a promise that continues on the next
+ * line belongs to the first.
+ */
 function prose(file: string): string[] {
   const text = readFileSync(`${root}docs/${file}`, "utf8").replace(/^```.*?^```$/gms, "");
   return text.replace(/\b(at)\s+(most)\b/gi, "$1 $2").split("\n");
@@ -51,7 +54,7 @@ describe("what the docs guarantee", () => {
       ({ line, place }) => !entries.some((entry) => quotes(entry, line, place)),
     );
     expect(unnamed).toEqual([]);
-    // An entry for two lines would be so vague that it took in the next one.
+    // An entry for two lines would be so vague that it also matched the next one.
     const vague = entries.filter((entry) => {
       const quoted = promises.filter(({ line, place }) => quotes(entry, line, place));
       return new Set(quoted.map(({ line }) => line)).size !== 1;

@@ -65,7 +65,10 @@ class Cell {
     return this.client.call<unknown>("hold", { key, ms }, options);
   }
 
-  /** The failure is true, the server serves others, and nothing is left running; then the line works again. */
+  /**
+   * The failure is reported truthfully, the server serves others, and nothing is left running; then
+   * the line works again.
+   */
   async survives(failure: unknown): Promise<void> {
     expect(failure).toBeInstanceOf(Error);
     expect(await this.other.call("echo", ["other"])).toBe("other");
@@ -98,7 +101,7 @@ function mayHaveRun(failure: unknown): boolean {
     : ranIn(failure) === "unknown";
 }
 
-/** Either side may notice first that the time is up. */
+/** Either side may notice the timeout first. */
 function timedOut(failure: unknown): boolean {
   const { code } = failure as { readonly code?: unknown };
   return mayHaveRun(failure) || code === "TIMEOUT" || code === ErrorCode.RequestTimeout;
@@ -178,7 +181,7 @@ const cells: Readonly<Record<Fault, (wire: FaultyWire) => Promise<void>>> = {
     const outcome = caught(cell.hold(50, 4 * shortMs));
     await cell.peer.started(cell.key);
     cell.line.mode = "garbage";
-    // A wire whose messages are lines goes on with the next one.
+    // On a wire whose messages are lines, reading continues with the next line.
     const result = await outcome;
     if (result instanceof Error) await cell.survives(result);
     else expect(result).toBe(`held ${cell.key}`);

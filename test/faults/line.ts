@@ -9,8 +9,8 @@ import {
 } from "node:net";
 
 /**
- * What the line does to bytes: passes them on, holds all back without a sign, passes them in small parts, or disturbs the
- * next ones for the client.
+ * What the line does to bytes: passes them on, silently holds all of them back, passes them in
+ * small parts, or disturbs the next ones for the client.
  */
 type Mode = "plain" | "silent" | "slow" | "twice" | "truncate" | "garbage";
 
@@ -45,7 +45,7 @@ export class Line {
     return (this.#server.address() as AddressInfo).port;
   }
 
-  /** Breaks every connection at once, with a reset where there is one. */
+  /** Breaks every connection at once, with a reset if the wire has one. */
   cut(): void {
     for (const socket of this.#sockets) {
       if (socket.remoteFamily === undefined) socket.destroy();

@@ -8,7 +8,7 @@ import { expect } from "vitest";
 import { bundle } from "../transports/bundle.ts";
 
 export interface PeerOptions {
-  /** Where it writes what ran. */
+  /** The file in which it records calls that ran. */
   readonly ledger: string;
   readonly socketPath: string;
   /** The port of nats-server. */
@@ -68,7 +68,7 @@ export class PeerProcess {
     return this.#options.socketPath;
   }
 
-  /** A port whose connections are the standard input and output of a new process each. */
+  /** A port; each connection to it is the standard input and output of a new process. */
   get stdioPort(): number {
     return (this.#stdio.address() as { port: number }).port;
   }

@@ -17,7 +17,7 @@ import type { WireName } from "./matrix.ts";
 import type { PeerProcess } from "./peer-process.ts";
 
 const relay = fileURLToPath(new URL("./fixtures/relay.mjs", import.meta.url));
-/** Dead connections are noticed soon, where the wire looks for them. */
+/** Dead connections are noticed soon, on wires that check for them. */
 const heartbeat = { pingMs: 200, deadMs: 400 };
 
 /** How a wire is reached: through a line that can be disturbed, or where nothing listens. */
@@ -31,7 +31,7 @@ export interface FaultyWire {
 const httpLine = (peer: PeerProcess) => kept(Line.open({ port: peer.ports.http }));
 const tcpLine = (peer: PeerProcess) => kept(Line.open({ port: peer.ports.tcp }));
 
-/** The paths of unix sockets, since a line at one has no port. */
+/** The paths of unix sockets, since these have no port. */
 const paths = new WeakMap<Line, string>();
 
 export const faultyWires: Readonly<Record<WireName, FaultyWire>> = {
@@ -101,7 +101,7 @@ async function kept(opening: Promise<Line>): Promise<Line> {
 
 async function natsTo(port: number, subject: string): Promise<Link> {
   const reconnects = { reconnectTimeWait: 20, maxReconnectAttempts: -1 };
-  // NATS's client takes minutes by default to notice that it cannot read the connection any more.
+  // By default NATS's client takes minutes to notice that its connection is dead.
   const pings = { pingInterval: 200, maxPingOut: 2 };
   const connection = await connect({ port, ...reconnects, ...pings });
   onTestFinished(() => connection.close());

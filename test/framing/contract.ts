@@ -11,7 +11,7 @@ const MIB = 1_048_576;
 export interface FramingContract {
   readonly name: string;
   readonly framing: Framing;
-  /** What comes before a message of that many bytes. */
+  /** The bytes before a message of this length. */
   start(bytes: number): Uint8Array;
   /** One frame around any bytes, made without the code under test. */
   frame(body: Uint8Array): Uint8Array;
@@ -42,7 +42,7 @@ export function testFraming(contract: FramingContract): void {
   const encodeAll = (list: readonly string[]) => join(...list.map((text) => framing.encode(text)));
   const stream = encodeAll(messages);
   const oversize = oversizeIsFatal ? "fatal oversize" : "oversize";
-  // A whole line that lacks only its end is a message, so there nothing is cut.
+  // A whole line that lacks only its end is a message, so nothing is cut there.
   const endMark = framing.name === "newline" ? 1 : 0;
 
   describe("the contract of a framing", () => {
@@ -160,7 +160,7 @@ export function testFraming(contract: FramingContract): void {
       }
     });
 
-    test("an end that arrives twice is reported once", () => {
+    test("an end of the stream that arrives twice is reported once", () => {
       const bytes = encodeAll(['{"a":1}']);
       for (let length = 1; length < bytes.length - endMark; length++) {
         const recording = new Recording();
@@ -256,8 +256,8 @@ export function testFraming(contract: FramingContract): void {
       for (const decoder of decoders) {
         for (const piece of pieces) decoder.push(piece, { text() {}, fault() {} });
       }
-      // Thirty times 1 MiB would be kept otherwise, and this would never end. Freed buffers are
-      // counted until they are swept, which happens beside the program and takes a while.
+      // Otherwise thirty times 1 MiB would be kept, and this would never end. Freed buffers are
+      // counted until they are swept, which happens in the background and takes a while.
       do {
         await new Promise((resolve) => setImmediate(resolve));
         collect();

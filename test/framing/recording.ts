@@ -1,6 +1,9 @@
 import type { FrameFault, FrameSink, Framing } from "../../src/framing/framing.ts";
 
-/** What a sink got: a message as its text, a fault as its kind, with a mark when it ends the stream. */
+/**
+ * The events of a sink: a message as its text, a fault as its kind, with a mark if it ends the
+ * stream.
+ */
 export class Recording implements FrameSink {
   readonly events: string[] = [];
   readonly faults: FrameFault[] = [];

@@ -1,4 +1,4 @@
-/** How many bytes were handled, by what handled them. */
+/** How many bytes were handled, by function. */
 export interface Work {
   decodings: number;
   decoded: number;
@@ -6,7 +6,7 @@ export interface Work {
   searched: number;
 }
 
-/** Counts the bytes that the built-in functions handle while `run` runs, where a clock could only guess. */
+/** Counts the bytes that built-in functions handle while `run` runs, since a clock could only guess. */
 export function measureWork(run: () => void): Work {
   const work: Work = { decodings: 0, decoded: 0, copied: 0, searched: 0 };
   const typedArray: Uint8Array = Object.getPrototypeOf(Uint8Array.prototype);

@@ -138,7 +138,7 @@ export function mutated(random: Random, text: string, oneIn = 3): string {
         result = result.slice(0, at) + random.pick(inserted) + result.slice(at + 1);
         break;
       default: {
-        // A part stands twice.
+        // A part occurs twice.
         const from = random.below(at + 1);
         result = result.slice(0, at) + result.slice(from);
       }

@@ -5,7 +5,7 @@ export class Peer implements Channel {
   /** What the connection sent. */
   readonly sent: string[] = [];
   readonly bufferedBytes = 0;
-  /** Called with each message that the connection sends, later. */
+  /** Called with each message that the connection sends, in a later turn. */
   onMessage: ((text: string) => void) | undefined;
   #listener: ChannelListener | undefined;
   #isEnded = false;
@@ -23,17 +23,17 @@ export class Peer implements Channel {
     queueMicrotask(() => this.end());
   }
 
-  /** The connection gets this message. */
+  /** Delivers this message to the connection. */
   say(text: string): void {
     if (!this.#isEnded) this.#listener?.message(text);
   }
 
-  /** The connection gets bytes that are not a message. */
+  /** Delivers bytes that are not a message to the connection. */
   garble(): void {
     if (!this.#isEnded) this.#listener?.fault({ kind: "unreadable", message: "not UTF-8" });
   }
 
-  /** The wire breaks, or closes. */
+  /** Breaks or closes the wire. */
   end(error?: Error): void {
     if (this.#isEnded) return;
     this.#isEnded = true;
@@ -41,7 +41,7 @@ export class Peer implements Channel {
   }
 }
 
-/** Lets promises settle, of which no chain is longer than this. */
+/** Lets promises settle; no chain of them is longer than this. */
 export async function settle(): Promise<void> {
   for (let i = 0; i < 30; i++) await undefined;
 }

@@ -3,7 +3,7 @@ import type { Random } from "./random.ts";
 /** Most choice sequences to keep; later ones replace random earlier ones. */
 const most = 4_096;
 
-/** Inputs that executed code which no input before them did, as their choices; changed ones may go further. */
+/** Inputs that were the first to execute some code, as their choices; changed ones may get further. */
 export class Pool {
   readonly #entries: Uint32Array[] = [];
   readonly #random: Random;
@@ -21,7 +21,7 @@ export class Pool {
     else this.#entries[this.#random.below(most)] = choices;
   }
 
-  /** The choices of a changed entry. */
+  /** The choices of an entry, with changes. */
   changed(): Uint32Array {
     const random = this.#random;
     let choices: Uint32Array = this.#pick().slice();

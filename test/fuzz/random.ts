@@ -42,7 +42,7 @@ export class Random {
   #next(): number {
     if (this.#replayed !== undefined) {
       if (this.#count < this.#replayed.length) return this.#replayed[this.#count] as number;
-      // Not for ever, or a loop that ends by chance would not.
+      // Has a limit, because a loop that ends by chance would not end.
       if (this.#count < this.#replayed.length + this.#zeros) return 0;
     }
     this.#state = (this.#state + 0x6d2b79f5) >>> 0;
@@ -62,7 +62,10 @@ export class Random {
     return items[this.below(items.length)] as Item;
   }
 
-  /** Up to `most` items. Each has its own choice to go on, so that minimising can leave any of them out. */
+  /**
+   * Up to `most` items. Each has its own choice to continue, so that minimising can leave any of
+   * them out.
+   */
   some<Item>(most: number, make: () => Item): Item[] {
     const items: Item[] = [];
     while (items.length < most && this.below(4) > 0) items.push(make());

@@ -23,7 +23,7 @@ export interface RunOptions {
 
 export interface RunOutcome {
   readonly inputs: number;
-  /** How many inputs reached what. */
+  /** How many inputs reached each outcome. */
   readonly reached: Readonly<Record<string, number>>;
   /** The first failure, minimised. */
   readonly found: Found | undefined;
@@ -73,7 +73,7 @@ class Run {
     return { inputs: this.#done, reached: this.#reached, found };
   }
 
-  /** Checks some inputs, and what they left behind. */
+  /** Checks some inputs, and what they leave behind. */
   async #turn(count: number): Promise<Found | undefined> {
     const { atOnce = 1 } = this.#target;
     const checked: unknown[] = [];
@@ -170,7 +170,7 @@ class Run {
     }
   }
 
-  /** Which of the inputs caused what Node reported after them. */
+  /** Finds the input that caused what Node reported after several. */
   async #originOf(inputs: readonly unknown[], stray: unknown): Promise<Found> {
     for (const input of inputs) {
       await this.#errorOf(input);

@@ -1,8 +1,8 @@
 import type { Random } from "./random.ts";
 
 /**
- * Something that reads what strangers send, with a generator of inputs and what must hold for each. Inputs are JSON,
- * so that the corpus can keep them; bytes are strings of Latin-1.
+ * Something that reads what strangers send, with a generator of inputs and what must hold for each.
+ * Inputs are JSON, so that the corpus can store them; bytes are strings of Latin-1.
  */
 export interface FuzzTarget<Input = unknown> {
   /** What must hold for every input, in one sentence. */

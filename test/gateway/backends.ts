@@ -1,4 +1,4 @@
-/** The wires between a gateway and what is behind it. */
+/** The wires between a gateway and its targets. */
 import { MessageChannel } from "node:worker_threads";
 import { connect, type NatsConnection } from "@nats-io/transport-node";
 import type { Link } from "callwire";
@@ -13,8 +13,8 @@ import { portLink, servePort } from "callwire/worker";
 import { webSocketLink } from "callwire/ws";
 import { startProxy } from "../transports/contract/proxy.ts";
 import { serverOf } from "../transports/contract-methods.ts";
-import { EngineTime } from "../transports/nats/engine-time.ts";
 import type { NatsServer } from "../transports/nats/nats-server.ts";
+import { NatsTime } from "../transports/nats/nats-time.ts";
 import { Children, pidOnStderr } from "../transports/stdio/children.ts";
 import { freePath } from "../transports/tcp/free-path.ts";
 import type { StartBackend } from "./chain.ts";
@@ -49,7 +49,7 @@ function overHttp(linkTo: (url: string) => Link): StartBackend {
     return {
       connect: () => linkTo(`http://127.0.0.1:${proxy.port}/rpc`),
       async close(options) {
-        // A server would wait a second for requests on connections that were opened beforehand.
+        // A server would wait a second for requests on connections that were opened in advance.
         if (options?.drainMs === 0) proxy.close();
         await server.close(options);
       },
@@ -80,13 +80,13 @@ let subjects = 0;
 
 /** `keep` gets the connections, which outlive links and workers. */
 export function natsBackend(
-  engine: () => NatsServer,
+  testNats: () => NatsServer,
   keep: (connection: NatsConnection) => void,
 ): StartBackend {
-  const clock = new EngineTime(engine);
+  const clock = new NatsTime(testNats);
   return inThisProcess(async (server) => {
     const connected = async (): Promise<NatsConnection> => {
-      const connection = await connect({ port: engine().port });
+      const connection = await connect({ port: testNats().port });
       keep(connection);
       return connection;
     };

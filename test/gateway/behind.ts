@@ -53,7 +53,7 @@ export class Behind {
     return `tcp://127.0.0.1:${this.port}`;
   }
 
-  /** A way that does not heal by itself, so that the gateway hears of each failure. */
+  /** A link that does not reconnect, so that the gateway sees each failure. */
   link(): Link {
     return tcpLink({ port: this.port, reconnect: { attempts: 0 } });
   }

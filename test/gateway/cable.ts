@@ -4,15 +4,15 @@ import { pathOf } from "../services.ts";
 
 /** Another network on this machine, joined to this one by a cable that can be pulled. Needs root. */
 export class Cable {
-  /** What stands before a command to run it in the other network. */
+  /** The command prefix that runs a program in the other network. */
   readonly there: readonly string[];
-  /** Where the other network is reached. */
+  /** The address of the other network. */
   readonly address: string;
   readonly #namespace: string;
   readonly #farEnd: string;
 
   constructor() {
-    // Each process has a name and four addresses of its own, out of those that are kept for tests.
+    // Each process has its own name and four addresses, from a range reserved for tests.
     const block = (process.pid % 0x4000) * 4;
     const address = (host: number): string => `198.18.${block >> 8}.${(block & 255) + host}`;
     const nearEnd = `cw${process.pid}a`;
@@ -32,7 +32,7 @@ export class Cable {
     this.join();
   }
 
-  /** From now on nothing comes through, and nobody is told. */
+  /** From now on nothing passes, and neither side is notified. */
   cut(): void {
     this.#ip("link", "set", this.#farEnd, "down");
   }
@@ -41,7 +41,7 @@ export class Cable {
     this.#ip("link", "set", this.#farEnd, "up");
   }
 
-  /** With the namespace goes the cable. */
+  /** Removing the namespace removes the cable. */
   remove(): void {
     process.off("exit", this.#remove);
     this.#remove();
@@ -54,7 +54,7 @@ export class Cable {
   }
 }
 
-/** Those that were killed could not remove theirs. */
+/** Processes that were killed could not remove theirs. */
 function removeLeft(): void {
   for (const [name, pid] of ip("netns", "list").matchAll(/^callwire-(\d+)/gm)) {
     if (!existsSync(`/proc/${pid}`)) ip("netns", "delete", name);

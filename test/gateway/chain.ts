@@ -8,7 +8,7 @@ import { type Fixture, serverOf } from "../transports/contract-methods.ts";
 /** A server behind a gateway, in this process or in others. */
 export interface Backend {
   readonly connect: (service?: Service) => Link;
-  /** False where asking it to describe itself takes a process of its own. @default true */
+  /** False if asking it for its description starts a process. @default true */
   readonly described?: boolean;
   close(options?: CloseOptions): Promise<void>;
 }
@@ -18,13 +18,13 @@ export type StartBackend = (fixture: Fixture) => Promise<Backend>;
 export interface Chain {
   readonly gateway: Gateway;
   readonly backend: Backend;
-  /** Both at once, since a call that runs in both ends only when both want it to. */
+  /** Both at once, because a call that runs in both ends only when both allow it. */
   close(options?: CloseOptions): Promise<void>;
 }
 
 export async function startChain(fixture: Fixture, start: StartBackend): Promise<Chain> {
   const { limits } = serverOf(fixture);
-  // A message that goes on may be longer by its new id and its timeout.
+  // A forwarded message may be longer, by its new id and its timeout.
   const maxMessageBytes = limits.maxMessageBytes + 256;
   const backend = await start({ ...fixture, limits: { ...limits, maxMessageBytes } });
   const options = fixture.profile === "contract" ? {} : optionsOf(fixture.profile);
@@ -37,7 +37,7 @@ export async function startChain(fixture: Fixture, start: StartBackend): Promise
     },
     {
       log: silentLog,
-      // More than the server behind takes, so that the contract is about that one's own time.
+      // More than the target accepts, so that the contract tests the target's own limit.
       timeoutMs: 120_000,
       ...options,
       limits,

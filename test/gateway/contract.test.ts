@@ -18,7 +18,7 @@ import {
 import { type StartBackend, serveChain } from "./chain.ts";
 import { tcpBackend } from "./tcp-backend.ts";
 
-/** What a wire behind the gateway cannot carry, whatever is in front. */
+/** Capabilities that a wire between gateway and target lacks, whatever wire is in front. */
 type Traits = Partial<Omit<Wire, "start">>;
 
 function describeBackend(name: string, start: StartBackend, traits: Traits = {}): void {
@@ -30,7 +30,7 @@ function describeBackend(name: string, start: StartBackend, traits: Traits = {})
     hops: 2,
     start: (fixture) => serveChain(front, fixture, start),
   };
-  // What comes in is read by the same wire for all of them.
+  // All of them read incoming messages with the same wire.
   const isFirst = start === tcpBackend;
   describeTransport(`a gateway from TCP to ${name}`, wire, {
     transcripts: isFirst,
@@ -44,7 +44,7 @@ describeBackend("TCP", tcpBackend);
 describeBackend("WebSocket", webSocketBackend);
 describeBackend("HTTP", httpBackend, { ...oneWay, uploads: "buffers" });
 if (isFull) {
-  // To a gateway, these are like HTTP and like TCP.
+  // For a gateway, these are like HTTP and like TCP.
   describeBackend("server-sent events", sseBackend, oneWay);
   describeBackend("a unix socket", unixBackend);
   describeBackend("a message port", portBackend);

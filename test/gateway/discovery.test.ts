@@ -151,7 +151,7 @@ describe("an upstream that shares a prefix with another and is away when the gat
     const { client, names } = await halfThere(late);
     expect(await names()).toEqual(["move"]);
     expect(await client.call("move")).toBe("moved");
-    // Only the one that nobody knows can have it.
+    // Only the upstream whose methods are unknown can have it.
     await expect(client.call("find")).rejects.toMatchObject({ code: -32009 });
     await late.start();
     await expect.poll(names).toEqual(["find", "move"]);
@@ -172,7 +172,7 @@ describe("an upstream that shares a prefix with another and is away when the gat
     expect(said).toEqual([told]);
     expect(await client.call("move")).toBe("moved");
     expect(await client.call("find")).toBe("found");
-    // Who has a name keeps it, also when it is away for a while.
+    // An upstream that has a name keeps it, even while it is away for some time.
     await there.stop();
     await expect(client.call("move")).rejects.toMatchObject({ code: -32009 });
     await there.start();
@@ -185,39 +185,36 @@ describe("an upstream that shares a prefix with another and is away when the gat
 test.each([
   ["elsewhere", false],
   ["on a link that heals", true],
-])(
-  "a stream that breaks is told to have run, and does not start again %s",
-  async (_, reconnect) => {
-    let begun = 0;
-    const methods = {
-      count: stream({ idempotent: true }, async function* () {
-        begun++;
-        yield 1;
-        await new Promise(() => {});
-      }),
-    };
-    const behind = await Behind.start(methods);
-    const wires = await Promise.all([1, 2].map(() => startProxy({ port: behind.port })));
-    for (const wire of wires) onTestFinished(() => wire.close());
-    const targets = Object.fromEntries(
-      wires.map(({ port }) => [port, () => tcpLink({ port, reconnect })]),
-    );
-    const gateway = await start({
-      upstreams: { all: { targets } },
-      routes: [{ method: "*", to: "all" }],
-    });
-    const { port } = await serveSocket(gateway, { port: 0 });
-    await using client = createClient(tcpLink({ port: port as number }));
-    const items = client.stream("count")[Symbol.asyncIterator]();
-    expect(await items.next()).toMatchObject({ value: 1 });
-    for (const wire of wires) wire.cut();
-    await expect(items.next()).rejects.toMatchObject({
-      code: -32009,
-      data: { ran: "unknown", reason: "connection-lost" },
-    });
-    expect(begun).toBe(1);
-  },
-);
+])("a stream that breaks is reported as run, and does not start again %s", async (_, reconnect) => {
+  let begun = 0;
+  const methods = {
+    count: stream({ idempotent: true }, async function* () {
+      begun++;
+      yield 1;
+      await new Promise(() => {});
+    }),
+  };
+  const behind = await Behind.start(methods);
+  const wires = await Promise.all([1, 2].map(() => startProxy({ port: behind.port })));
+  for (const wire of wires) onTestFinished(() => wire.close());
+  const targets = Object.fromEntries(
+    wires.map(({ port }) => [port, () => tcpLink({ port, reconnect })]),
+  );
+  const gateway = await start({
+    upstreams: { all: { targets } },
+    routes: [{ method: "*", to: "all" }],
+  });
+  const { port } = await serveSocket(gateway, { port: 0 });
+  await using client = createClient(tcpLink({ port: port as number }));
+  const items = client.stream("count")[Symbol.asyncIterator]();
+  expect(await items.next()).toMatchObject({ value: 1 });
+  for (const wire of wires) wire.cut();
+  await expect(items.next()).rejects.toMatchObject({
+    code: -32009,
+    data: { ran: "unknown", reason: "connection-lost" },
+  });
+  expect(begun).toBe(1);
+});
 
 test("names that callers make up behind a prefix are not methods if the upstream describes its own", async () => {
   const told = await Behind.start({ math: { add: (a: number, b: number) => a + b } });

@@ -28,7 +28,7 @@ const methods = {
 
 const file = new Blob(["sea ".repeat(50_000)], { type: "text/plain" });
 
-/** The ways to a server, and to a gateway. */
+/** The wires to a server, and to a gateway. */
 const wires = {
   HTTP: async (service: Service) => {
     const { port } = await serveHttp(service, { port: 0 });

@@ -14,7 +14,10 @@ import { wsFront } from "../transports/ws/front.ts";
 import { serveChain } from "./chain.ts";
 import { tcpBackend } from "./tcp-backend.ts";
 
-/** A wire in front of a gateway is the same as in front of a server, where garbage and transcripts are tried. */
+/**
+ * A wire in front of a gateway is the same as in front of a server, where garbage and transcripts
+ * are tested.
+ */
 const extent: Extent = { transcripts: false, faults: false };
 const traits = { hops: 2, beside: false, ...(isFull ? undefined : { inFlight: 200 }) };
 
@@ -23,12 +26,12 @@ function describeFront(name: string, front: Front, more = extent): void {
   describeTransport(`a gateway from ${name} to TCP`, { ...front, ...traits, start }, more);
 }
 
-// The one that has no connections, so that a gateway has to tell replies apart by itself.
+// The wire without connections, so that a gateway has to match replies itself.
 describeFront("HTTP", httpFront(), {});
 describeFront("WebSocket", wsFront);
 
 if (isFull) {
-  // To a gateway, these are like HTTP and like WebSocket.
+  // For a gateway, these are like HTTP and like WebSocket.
   describeFront("server-sent events", sseFront);
   describeFront("a unix socket", unixFront);
   describeFront("a message port", portFront);

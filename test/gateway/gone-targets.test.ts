@@ -1,4 +1,4 @@
-/** A health check that is under way when its target goes is over at once, however long it may take. */
+/** A health check that is in progress when its target dies ends at once, whatever its timeout. */
 import { once } from "node:events";
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { type Log, silentLog } from "callwire";
@@ -8,7 +8,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { shutdownNotice } from "../../src/connection/shutdown-notice.ts";
 import { start } from "./behind.ts";
 
-/** What the gateway says of a target that does this to the first check. No time passes. */
+/** What the gateway logs about a target that does this to the first check. No time passes. */
 async function reasonFor(leave: (socket: Socket) => void): Promise<unknown> {
   const server = createServer({ allowHalfOpen: true }, (socket) => {
     socket.on("error", () => {});

@@ -41,7 +41,7 @@ test.each(["tcp", "ws"])(
     expect(JSON.parse((await gateway.receive(growing(100_000))) ?? "")).toMatchObject({
       error: { code: -32009, data: { ran: false, reason: "too-large" } },
     });
-    // What still fits goes on, however long.
+    // A message that still fits is forwarded, whatever its length.
     expect(JSON.parse((await gateway.receive(growing(45_000))) ?? "")).toMatchObject({
       result: 45_000,
     });

@@ -19,7 +19,7 @@ test.each<[string, (i: number) => [name: string, params: string[]]]>([
   });
   const { port = 0 } = await serveSocket(gateway, { port: 0 });
   await using client = createClient(tcpLink({ port }));
-  // Not with `rejects`, which keeps what it was given.
+  // Not with `rejects`, which keeps its argument.
   const callOnce = async (i: number) => {
     const failure = await client.call(...madeUp(i)).catch((error: RpcError) => error.code);
     expect(failure).toBe(-32601);
@@ -27,6 +27,6 @@ test.each<[string, (i: number) => [name: string, params: string[]]]>([
   await callOnce(0);
   const before = heapUsed();
   for (let i = 1; i <= calls; i++) await callOnce(i);
-  // All that they sent is 50 MB.
+  // The names together have 50 MB.
   expect(heapUsed() - before).toBeLessThan(10 * MIB);
 });

@@ -1,11 +1,11 @@
-/** Upstreams that describe themselves as no honest one would. */
+/** Upstreams with descriptions that no honest one would have. */
 import { type Middleware, silentLog, success } from "callwire";
 import type { OpenrpcDocument } from "callwire/openrpc";
 import { FakeClock } from "callwire/testing";
 import { describe, expect, test } from "vitest";
 import { Behind, clientOf, start } from "./behind.ts";
 
-/** Says this of itself, whatever it has. */
+/** Describes itself with this, whatever methods it has. */
 function describedAs(description: unknown): { use: readonly Middleware[] } {
   return {
     use: [

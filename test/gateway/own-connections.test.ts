@@ -1,4 +1,4 @@
-/** Connections that callers have to themselves are bounded, since each may be a process. */
+/** Connections for single callers are limited, since each may be a process. */
 import { createClient, type Link } from "callwire";
 import type { UpstreamConfig } from "callwire/gateway";
 import { serveSocket, tcpLink } from "callwire/tcp";
@@ -15,7 +15,7 @@ interface Front {
   caller(): ReturnType<typeof createClient>;
 }
 
-/** A gateway with one place for callers; `closed` is awaited before a link to the target counts as closed. */
+/** A gateway with room for one caller; `closed` is awaited before a link to the target counts as closed. */
 async function front(closed: Promise<void> = Promise.resolve()): Promise<Front> {
   const behind = await Behind.start({ who: () => "here" });
   const opened: Link[] = [];
@@ -61,7 +61,7 @@ test("a caller for which there is no connection gets an error that its call did 
   expect(await first.call("who")).toBe("here");
   await expect(second.call("who")).rejects.toMatchObject(busy);
   expect(await first.call("who")).toBe("here");
-  // Asking for the description of what is behind takes one that all share.
+  // The request for the description uses a connection that all callers share.
   const own = opened.length;
   await first.close();
   await expect.poll(() => second.call("who").catch(() => undefined)).toBe("here");

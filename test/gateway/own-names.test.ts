@@ -13,11 +13,11 @@ const fronts: [string, (url: string) => Link][] = [
 const ways = [
   { prefix: "", route: { method: "*", to: "one" } },
   { prefix: "tools/", route: { method: "tools/*", to: "one", rename: "*" } },
-  // What the caller writes does not show what becomes of it.
+  // What the caller writes does not show what the gateway makes of it.
   { prefix: "x", route: { method: "x/*", to: "one", rename: "$*" }, cancel: "x//cancelRequest" },
 ];
 
-/** A call that waits behind the gateway until it is let go, and by which id it is known there. */
+/** A call that waits behind the gateway until it is released, and its id there. */
 async function waiting() {
   let release = (): void => {};
   const released = new Promise<void>((resolve) => (release = resolve));
@@ -58,7 +58,7 @@ describe.each(fronts)("a caller over %s", (_, linkTo) => {
       await attacker.notify(cancel, { id });
       await expect(attacker.call(cancel, { id })).rejects.toMatchObject({ code: -32601 });
       await Promise.all([batching.notify(cancel, { id }), batching.call("plain/who")]);
-      // It went the same way as the others, so that those would have arrived by now.
+      // It took the same path as the others, so they would have arrived by now.
       expect(await attacker.call("plain/who")).toBe("here");
       release();
       expect(await held).toBe("held to the end");
@@ -126,7 +126,7 @@ test("a cancellation of MCP is not forwarded, because its id may be that of anot
   );
   await client.notify("notifications/cancelled", { requestId: 1 });
   await client.notify("notifications/initialized");
-  // It goes the same way as they did.
+  // It takes the same path as the others.
   expect(await client.call("who")).toBe("here");
   expect(heard).toEqual(["initialized"]);
 });
@@ -151,7 +151,7 @@ test.each([
     await using client = createClient(webSocketLink(url));
     await client.notify("window/workDoneProgress/cancel", { token: 7 });
     await client.notify("window/another");
-    // It goes the same way as they did.
+    // It takes the same path as the others.
     expect(await client.call("who")).toBe("here");
     expect(heard).toEqual(expected);
     await using passing = createClient(httpLink(url));

@@ -13,9 +13,12 @@ import { start } from "./behind.ts";
 import { Cable } from "./cable.ts";
 
 const subject = "parted";
-/** Longer than a test may run: what ends before has not waited for it. */
+/** Longer than a test may run: a call that ends earlier has not waited for it. */
 const timeoutMs = 60_000;
-/** Soon enough for a test, and not so soon that an engine that is busy for a second is taken for a cut cable. */
+/**
+ * Short enough for a test, and long enough that a nats-server that is busy for a second does not
+ * look like a cut cable.
+ */
 const pinging = { pingInterval: 700, maxPingOut: 2 };
 const didNotRun = (outcome: unknown): boolean =>
   outcome instanceof RpcError && (outcome.data as { ran?: unknown } | undefined)?.ran === false;
@@ -39,7 +42,7 @@ describeWith(["nats-server", "network namespaces"], "a network that parts", () =
     cable?.remove();
   });
 
-  /** A gateway on this side of the cable; the engine and its worker are on the other. */
+  /** A gateway on this side of the cable; nats-server and its worker are on the other. */
   async function setUp(
     settings: {
       readonly nats?: NodeConnectionOptions;
@@ -91,7 +94,7 @@ describeWith(["nats-server", "network namespaces"], "a network that parts", () =
       expect(await client.call("work", [1])).toBe(1);
       cable.cut();
       await until(client, didNotRun);
-      // None waits for its time any more.
+      // None waits for its timeout any more.
       for (let i = 0; i < 50; i++) {
         await expect(client.call("work", [i])).rejects.toMatchObject({
           code: ErrorCode.UpstreamFailed,
@@ -150,7 +153,7 @@ describeWith(["nats-server", "network namespaces"], "a network that parts", () =
     await until(client, (outcome) => outcome === "answered");
     over = true;
     await Promise.all(load);
-    // That the time of a call is up may be seen here or by the gateway first.
+    // The timeout of a call may be noticed here or by the gateway first.
     const late = ["TIMEOUT", `${ErrorCode.RequestTimeout}`];
     const expected = ["answered", `${ErrorCode.UpstreamFailed}`, ...late];
     expect([...outcomes.keys()].filter((name) => !expected.includes(name))).toEqual([]);
@@ -159,7 +162,7 @@ describeWith(["nats-server", "network namespaces"], "a network that parts", () =
   });
 });
 
-/** One call that has little time, and how it ended. */
+/** One call with a short timeout, and its outcome. */
 async function attempt(client: Client): Promise<"answered" | Error> {
   try {
     expect(await client.call("work", [7], { timeoutMs: 300 })).toBe(7);
@@ -171,7 +174,7 @@ async function attempt(client: Client): Promise<"answered" | Error> {
   }
 }
 
-/** Calls until one ends as it is to; the time of the test is the limit. */
+/** Repeats calls until one ends as expected; the limit of the test is the limit. */
 async function until(
   client: Client,
   isThat: (outcome: "answered" | Error) => boolean,

@@ -1,4 +1,4 @@
-/** Reports that go by a token which a caller gave out, as language servers make them. */
+/** Progress reported under a token that a caller chose, as language servers do. */
 import { createClient, createServer, method, type Service, silentLog } from "callwire";
 import { serveSocket, tcpLink } from "callwire/tcp";
 import { describe, expect, onTestFinished, test } from "vitest";
@@ -8,7 +8,7 @@ import { start } from "./behind.ts";
 
 const partial = "textDocument/references";
 
-/** A server that tells of parts of a result, and under which tokens it was asked to. */
+/** A server that reports parts of a result, and the tokens under which it was asked to. */
 async function behind(per: "gateway" | "connection") {
   const begun = deferred<number>();
   const release = deferred<void>();
@@ -80,7 +80,7 @@ describe("with a connection of its own", () => {
     const { port } = await behind("connection");
     const caller = new RawSocket({ port });
     const params = { partialResultToken: token };
-    // Two with the same token at a time, and each hears of its own.
+    // Two with the same token at a time, and each gets only its own progress.
     for (const id of [7, 8]) {
       caller.send(`${JSON.stringify({ jsonrpc: "2.0", method: partial, params, id })}\n`);
     }

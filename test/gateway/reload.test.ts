@@ -15,7 +15,7 @@ import { z } from "zod";
 import { deferred } from "../transports/contract/wire.ts";
 import { Behind, clientOf, start } from "./behind.ts";
 
-/** An upstream with a method that says its name, once it is let. */
+/** An upstream with a method that returns its name, once it is released. */
 function named(name: string, ready: () => Promise<unknown>): UpstreamConfig {
   const server = createServer({ [name]: () => name, who: () => name });
   const link = exchangeLink(async (text) => {
@@ -78,7 +78,7 @@ test("a new config takes effect at once, and calls in progress finish where they
   expect(await client.call("who")).toBe("new");
   release();
   expect(await call).toBe("old");
-  // What both configs have keeps its connection.
+  // An upstream that both configs have keeps its connection.
   expect(await client.call("still")).toBe("here");
   expect(made).toBe(1);
 });
@@ -110,7 +110,7 @@ test("a call that is about to try another target when the config changes finishe
   });
   const gateway = await start(configOf(), { discover: false });
   const client = clientOf(gateway);
-  // One goes to each.
+  // Each gets one.
   const calls = [client.call("who"), client.call("who")];
   await Promise.all([tried.promise, begun[0]?.promise]);
   await gateway.configure(configOf());

@@ -10,7 +10,7 @@ import { clientOf, start } from "./behind.ts";
 
 interface Wire {
   readonly serve: (server: Server, port: number) => Promise<unknown>;
-  /** A way that does not heal by itself, as the command line makes it. */
+  /** A link that does not reconnect, as the command line makes it. */
   readonly link: (port: number) => Link;
 }
 
@@ -51,7 +51,8 @@ test.each(Object.entries(wires))(
     onTestFinished(() => Promise.all(servers.map((server) => server.close())).then(() => {}));
     const targets = Object.fromEntries(ports.map((port) => [`${port}`, () => link(port)]));
     const gateway = await start({
-      // So that one which is back is called again at once, and on a slow machine no check finds one away.
+      // So a server that is back is called again at once, and on a slow machine no check finds one
+      // away.
       upstreams: { all: { targets, circuitBreaker: { coolDownMs: 10 }, healthCheck: false } },
       routes: [{ method: "*", to: "all" }],
     });

@@ -78,7 +78,7 @@ describe("routes", () => {
     await expect(unclear).rejects.toThrow(
       "describeTimeoutMs must be a number of at least 1, not NaN",
     );
-    // In JavaScript anything may stand there.
+    // In JavaScript any value is possible there.
     for (const [upstream, sentence] of [
       [{ url: "http://127.0.0.1" }, "has no targets"],
       [{ targets: { one: "http://127.0.0.1" } }, "must be a function that returns a link"],
@@ -300,7 +300,7 @@ describe("callers with the same ids", () => {
         const client = createClient(connection);
         const seen: unknown[] = [];
         const items: unknown[] = [];
-        // The same id from everybody, written by hand.
+        // The same id from every caller, written by hand.
         const outgoing = {
           cancel: undefined,
           item: () => undefined,

@@ -1,4 +1,4 @@
-/** What becomes of a stream between its producer and a caller that does not, or cannot, take it. */
+/** What happens to a stream between its producer and a caller that does not, or cannot, read it. */
 import { createClient, ErrorCode, type Methods, method, stream, WireError } from "callwire";
 import type { Gateway } from "callwire/gateway";
 import { natsLink, serveNats } from "callwire/nats";
@@ -8,7 +8,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { describeWith } from "../services.ts";
 import { deferred } from "../transports/contract/wire.ts";
 import { turn } from "../transports/contract-methods.ts";
-import { Engine } from "../transports/nats/engine.ts";
+import { TestNats } from "../transports/nats/test-nats.ts";
 import { Behind, start } from "./behind.ts";
 
 const routes = [{ method: "*", to: "all" }];
@@ -21,7 +21,7 @@ async function connected(gateway: Gateway) {
   return client;
 }
 
-/** Counts on until nobody reads. */
+/** Counts until the reader stops. */
 function endless(begun: () => void = () => {}) {
   return stream({}, async function* () {
     begun();
@@ -69,14 +69,14 @@ describe("a caller with too many streams", () => {
 
 describeWith(["nats-server"], "a caller on NATS", () => {
   async function onNats(methods: Methods) {
-    const engine = await Engine.start("max_payload: 64KB");
+    const testNats = await TestNats.start("max_payload: 64KB");
     const behind = await Behind.start(methods);
     const gateway = await start({
       upstreams: { all: { targets: { one: () => behind.link() } } },
       routes,
     });
-    await serveNats(gateway, await engine.connect(), { subject: "test" });
-    return createClient(natsLink(await engine.connect(), { subject: "test" }));
+    await serveNats(gateway, await testNats.connect(), { subject: "test" });
+    return createClient(natsLink(await testNats.connect(), { subject: "test" }));
   }
   const tooLarge = { code: ErrorCode.ReplyTooLarge };
 
@@ -140,7 +140,7 @@ test("a producer that ignores credit is stopped before its long items fill memor
   await expect(rest()).rejects.toMatchObject({ code: ErrorCode.InternalError });
 });
 
-/** A target that loses calls, and a gateway that has left it alone for that. */
+/** A target that loses calls, and a gateway that no longer uses it because of that. */
 async function leftAlone(methods: Methods) {
   const behind = await Behind.start(methods);
   let isLost = false;
@@ -213,7 +213,7 @@ describe("the time of a stream", () => {
     const late = stream({}, async function* (_, call) {
       for (let i = 0; i < 3; i++) {
         clock.advance(1_000);
-        // The gateway would tell that it waits no longer.
+        // Otherwise the gateway would send a cancel.
         for (let turns = 0; turns < 10; turns++) await turn();
         if (call.signal.aborted) return;
         yield i;

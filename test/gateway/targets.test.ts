@@ -240,7 +240,7 @@ describe("failures", () => {
       );
       clock.advance(5_020);
       const { error } = JSON.parse((await reply) as string);
-      // The caller is answered first, then the target is judged.
+      // The caller is answered first, then the failure of the target is counted.
       await new Promise((resolve) => setImmediate(resolve));
       return error;
     };
@@ -278,7 +278,7 @@ describe("failures", () => {
     for (let i = 0; i < 4; i++) expect(await client.call("who")).toBe("two");
     await one.start();
     const back = next();
-    // One that is away is asked more often.
+    // A target that is away is checked more often.
     await clock.advance(1_000);
     expect(await back).toBe("a target is available again");
     const answers = new Set([await client.call("who"), await client.call("who")]);
@@ -457,7 +457,7 @@ describe("failures", () => {
       calls: 2,
       failures: 2,
     });
-    // No calls come to a gateway that is not ready, and so none would find out that it could be.
+    // A gateway that is not ready gets no calls, so no call could find out that it is.
     clock.advance(1_000);
     expect(gateway.readiness().ok).toBe(true);
     await behind.start();
@@ -498,7 +498,7 @@ describe("failures", () => {
     const gateway = await start({ upstreams: { all }, routes });
     const client = clientOf(gateway);
     await back.stop();
-    // Each target gets one of these, and so the first is left alone.
+    // Each target gets one of these, so the first is not used any more.
     for (let i = 0; i < 2; i++) expect(await client.call("who")).toBe("stopping");
     expect(gateway.targets()[0]).toMatchObject({ target: "back", up: false });
     await back.start();
@@ -506,7 +506,7 @@ describe("failures", () => {
     for (let i = 0; i < 4; i++) expect(await client.call("who")).toBe("back");
   });
 
-  /** A target that refuses each call in the same way, and counts those that come. */
+  /** A target that refuses each call in the same way, and counts the calls. */
   function refusing(error: { readonly code: number; readonly message: string }) {
     const refused = { calls: 0, link };
     function link(): Link {
@@ -581,7 +581,7 @@ describe("failures", () => {
 });
 
 describe("the retry rule behind a gateway", () => {
-  /** A gateway to two targets; the behaviours are those of the first call that comes to either, and of the second. */
+  /** A gateway to two targets; the behaviours are those of the first call that reaches either, and of the second. */
   async function gatewayTo(...behaviours: Behaviour[]) {
     const carried: Carried[] = [];
     const behaviour: Behaviour = (request, call) => {
@@ -644,7 +644,7 @@ describe("the retry rule behind a gateway", () => {
   });
 });
 
-/** The address of a server that others made. */
+/** The address of a server made with another library. */
 async function foreign(answer: RequestListener): Promise<string> {
   const http = createHttpServer(answer);
   await new Promise<void>((resolve) => http.listen(0, "127.0.0.1", resolve));
@@ -707,7 +707,7 @@ test("a target of version 1.0 is available in whatever form it says that it lack
 });
 
 describe("a wrong path", () => {
-  /** A server of callwire's that is elsewhere, and one that is none at all. */
+  /** A server of callwire at another place, and one that is not a JSON-RPC server at all. */
   const nowhere = {
     "with a JSON-RPC body": async () => {
       const server = createServer({ who: () => "here" }, { log: silentLog });

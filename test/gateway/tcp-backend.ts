@@ -5,7 +5,7 @@ import type { StartBackend } from "./chain.ts";
 
 type Serve = (server: Server) => Promise<(service?: Service) => Link>;
 
-/** Lost for good when it is lost, so that a dead server does not look like a slow one. */
+/** Does not reconnect, so that a dead server does not look like a slow one. */
 export const reconnect = false;
 
 /** A server that runs beside the gateway. */

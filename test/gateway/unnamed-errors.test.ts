@@ -24,7 +24,7 @@ const wires: [string, Serve][] = [
   ],
 ];
 
-/** A log that keeps what it is told of errors. */
+/** A log that keeps the errors it gets. */
 function errorLog(): { readonly log: Log; readonly told: unknown[] } {
   const told: unknown[] = [];
   const log: Log = {

@@ -113,7 +113,7 @@ describe("limits", () => {
   });
 
   test("a long event in small chunks is read without looking at its beginning again", () => {
-    // Looking again with every chunk would take a hundred thousand times as long, and time out.
+    // Searching again with every chunk would take a hundred thousand times as long, and time out.
     const bytes = 2 ** 24;
     const decoder = new EventStreamDecoder(Number.MAX_SAFE_INTEGER);
     const chunk = Buffer.from("x".repeat(64));

@@ -65,7 +65,7 @@ describeWith(["aria2"], "aria2", () => {
     "answers with errors over %s, whatever the status",
     async (wire) => {
       await using client = clientOver(wire);
-      // Whoever shows no token has to wait, so the errors are others.
+      // A request without a token is delayed, so the errors are others.
       const error = await client.api.aria2
         .tellStatus(token, "0")
         .catch((thrown: unknown) => thrown);

@@ -206,7 +206,7 @@ describeWith(["npm peers"], "Dapr", () => {
 
   test("reaches methods by invoking the service", async () => {
     const { origin, taken } = await serving();
-    // The sidecar sends the caller's body on, with headers of its own.
+    // The sidecar forwards the caller's body, with its own headers.
     const response = await fetch(`${origin}/rpc`, {
       method: "POST",
       headers: {

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { peerResults, peers } from "../../scripts/conformance-peers.mjs";
 import { describeWith } from "../services.ts";
 
-// The kit finds the faults that these libraries are known for, each for its own reason.
+// The kit finds the known faults of these libraries, each for its own reason.
 
 type Fault = NonNullable<ConformanceResult["fault"]>;
 
@@ -12,15 +12,15 @@ const known: Readonly<Record<string, Readonly<Record<string, Fault>>>> = {
     // The text of an exception instead of JSON-RPC.
     "core/parse-error": "wrong",
     "ids/beyond-double": "wrong",
-    // Null is taken for no id.
+    // Null is treated as no id.
     "ids/null": "wrong",
     "batch/falsy-ids": "wrong",
-    // A call that hangs for ever.
+    // A call that hangs forever.
     "batch/empty-array": "silent",
     "batch/nested": "silent",
     "limits/oversize": "wrong",
     "http/huge-length": "silent",
-    // A form of another site could call.
+    // A form of another site could make calls.
     "security/text-plain-disguised": "wrong",
   },
   "jayson-tcp": {
@@ -36,7 +36,7 @@ const known: Readonly<Record<string, Readonly<Record<string, Fault>>>> = {
     "batch/null": "dead",
     // One bad entry.
     "batch/mixed": "dead",
-    // The code 0, and what the exception said.
+    // The code 0, and the message of the exception.
     "errors/failure-code": "wrong",
     "errors/failure-text": "wrong",
   },
@@ -57,7 +57,7 @@ const known: Readonly<Record<string, Readonly<Record<string, Fault>>>> = {
     "core/notification": "wrong",
     "core/parse-error": "wrong",
     "ids/beyond-double": "wrong",
-    // Omitted params end the process, and so does null in a batch.
+    // Omitted params crash the process, and so does null in a batch.
     "params/omitted-known": "dead",
     "batch/null": "dead",
     "versions/missing": "wrong",
@@ -66,11 +66,11 @@ const known: Readonly<Record<string, Readonly<Record<string, Fault>>>> = {
   },
 };
 
-/** What all of them do right. */
+/** Cases that all of them pass. */
 const right = ["core/call", "core/result", "ids/string", "params/by-name", "batch/calls"];
 
 describeWith(["npm peers"], "the conformance kit", () => {
-  // Side by side, since most of it is waiting for those that say nothing.
+  // Concurrently, since most of the time is waiting for servers that do not answer.
   test.concurrent.each(peers.map(({ name }) => name))(
     "fails %s for what it does wrong",
     async (name) => {
@@ -85,7 +85,7 @@ describeWith(["npm peers"], "the conformance kit", () => {
       );
       expect(passed.sort()).toEqual([...right].sort());
     },
-    // Those that say nothing take a good part of it, on an idle machine too.
+    // Servers that do not answer take much of it, on an idle machine too.
     180_000,
   );
 

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { build, startDemo } from "../cli/process.ts";
 import { describeWith, pathOf } from "../services.ts";
 
-// What people reach for first, against the demo.
+// curl, which people try first, against the demo.
 
 describeWith(["curl"], "curl", () => {
   let demo: Awaited<ReturnType<typeof startDemo>>;
@@ -78,7 +78,7 @@ describeWith(["curl"], "curl", () => {
   });
 
   test("is refused before it sends a body that is too large", async () => {
-    // By itself it waits a second for the answer, and then sends all the same.
+    // By default it waits a second for the answer, and then sends anyway.
     const patient = ["--expect100-timeout", "50"];
     const [status, reply] = await post(
       "x".repeat(2 ** 21),
@@ -122,7 +122,7 @@ describeWith(["curl"], "curl", () => {
   });
 });
 
-/** What the events of a stream hold. */
+/** The data of the events of a stream. */
 function dataOf(text: string): string[] {
   return text.split("\n").flatMap((line) => (line.startsWith("data: ") ? [line.slice(6)] : []));
 }

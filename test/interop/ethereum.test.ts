@@ -37,7 +37,7 @@ describeWith(["npm peers"], "viem", () => {
 
   beforeAll(async () => {
     viem = await import("viem");
-    // On Node 20 viem takes its own.
+    // On Node 20 viem uses its own.
     vi.stubGlobal("WebSocket", WebSocket);
   });
 
@@ -128,7 +128,7 @@ describeWith(["npm peers"], "ethers", () => {
     const provider = new ethers.WebSocketProvider(http.url.replace("http", "ws"));
     const first = new Promise<number>((resolve) => void provider.once("block", resolve));
     expect(await provider.getBalance(address)).toBe(balance);
-    // Its call to eth_subscribe has been answered when this one is.
+    // When this call is answered, so is its call to eth_subscribe.
     await provider.send("eth_chainId", []);
     chain.mine();
     expect(await first).toBe(2);

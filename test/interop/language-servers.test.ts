@@ -13,7 +13,7 @@ import { afterAll, expect, test } from "vitest";
 import { root } from "../entries.ts";
 import { describeWith, pathOf } from "../services.ts";
 
-/** A client with one document, and the diagnostics of it as they come. */
+/** A client with one document, and its diagnostics as they arrive. */
 class Editor {
   readonly document: TextDocument;
   diagnostics: readonly Diagnostic[] = [];

@@ -1,4 +1,4 @@
-/** A client of Redis with the two methods of `ioredis`, of which one takes commands that are objects of its own. */
+/** A client of Redis with the two methods of `ioredis`; one of them takes command objects of its own. */
 export function likeIoredis(send: (args: string[]) => Promise<unknown>) {
   return {
     call: (...args: string[]) => send(args),

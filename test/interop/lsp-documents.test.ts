@@ -38,7 +38,8 @@ describeWith(["npm peers"], "vscode-languageserver-textdocument", () => {
     fc.assert(
       fc.property(texts, fc.array(change, { maxLength: 9 }), (before, changes) => {
         const changed = ours(before).changed(changes, 2);
-        // Anew for each change: after one behind the end of the text, theirs has wrong lines.
+        // Starts again for each change: after one behind the end of the text, theirs has wrong
+        // lines.
         const expected = changes.reduce(
           (text, each) => theirs.update(other(text), [each], 2).getText(),
           before,

@@ -3,20 +3,20 @@ import { natsLink } from "callwire/nats";
 import type { NatsConnection, QueuedIterator, RequestManyOptions, ServiceMsg } from "nats";
 import { expect, onTestFinished, test } from "vitest";
 import { describeWith } from "../services.ts";
-import { Engine, patient } from "../transports/nats/engine.ts";
+import { patient, TestNats } from "../transports/nats/test-nats.ts";
 
 /** The client of the NATS authors, which has services of its own. */
-async function connectPeer({ nats }: Engine): Promise<NatsConnection> {
+async function connectPeer({ nats }: TestNats): Promise<NatsConnection> {
   const { connect } = await import("nats");
   const peer = await connect({ port: nats.port });
   onTestFinished(() => peer.close());
   return peer;
 }
 
-/** Readers leave when they have enough; by itself the client waits 300 ms for another answer. */
+/** Readers leave when they have enough; by default the client waits 300 ms for another answer. */
 const asking = { strategy: "timer", maxWait: 30_000 } as RequestManyOptions;
 
-/** What the client reads out of so many answers, by the names of the services. */
+/** What the client reads out of these answers, by the names of the services. */
 async function read<T extends { readonly name: string }>(
   asked: Promise<QueuedIterator<T>>,
   count: number,
@@ -29,7 +29,7 @@ async function read<T extends { readonly name: string }>(
   return answers;
 }
 
-/** The names and types of all members, however deep; of a list, those of its first entry. */
+/** The names and types of all members at any depth; of an array, those of its first entry. */
 function shapeOf(value: unknown): unknown {
   if (Array.isArray(value)) return value.slice(0, 1).map(shapeOf);
   if (typeof value !== "object" || value === null) return typeof value;
@@ -42,17 +42,17 @@ function shapeOf(value: unknown): unknown {
 
 describeWith(["npm peers", "nats-server"], "the service protocol of NATS", () => {
   test("its own client finds workers like other services, and reads the same data", async () => {
-    const engine = await Engine.start();
+    const testNats = await TestNats.start();
     // Both fail once, since an endpoint that never failed may leave out its last error.
     const echo = (text: string): string => {
       if (text === "fail") throw new RpcError(1001, "Refused");
       return text;
     };
-    const { worker } = await engine.serve(
+    const { worker } = await testNats.serve(
       { echo },
       { name: "ours", version: "1.2.3", description: "Echoes" },
     );
-    const peer = await connectPeer(engine);
+    const peer = await connectPeer(testNats);
     const theirs = await peer.services.add({
       name: "theirs",
       version: "1.2.3",
@@ -67,7 +67,7 @@ describeWith(["npm peers", "nats-server"], "the service protocol of NATS", () =>
       metadata: {},
     });
     await peer.flush();
-    const client = createClient(natsLink(await engine.connect(), { subject: "test" }));
+    const client = createClient(natsLink(await testNats.connect(), { subject: "test" }));
     expect(await client.call("echo", ["hello"])).toBe("hello");
     await expect(client.call("echo", ["fail"])).rejects.toThrow("Refused");
     await peer.request("theirs.echo", "hello", patient);
@@ -93,14 +93,14 @@ describeWith(["npm peers", "nats-server"], "the service protocol of NATS", () =>
   });
 
   test("its own client sees errors counted, and every worker of a name", async () => {
-    const engine = await Engine.start();
+    const testNats = await TestNats.start();
     const fail = method({}, () => {
       throw new RpcError(1001, "Refused");
     });
     const ids = new Set<string>();
-    for (let i = 0; i < 3; i++) ids.add((await engine.serve({ fail })).worker.id);
-    const peer = await connectPeer(engine);
-    const client = createClient(natsLink(await engine.connect(), { subject: "test" }));
+    for (let i = 0; i < 3; i++) ids.add((await testNats.serve({ fail })).worker.id);
+    const peer = await connectPeer(testNats);
+    const client = createClient(natsLink(await testNats.connect(), { subject: "test" }));
     for (let i = 0; i < 5; i++) await expect(client.call("fail")).rejects.toThrow("Refused");
     const seen = new Map<string, number>();
     for await (const { id, endpoints = [] } of await peer.services.client(asking).stats("test")) {

@@ -29,7 +29,7 @@ function nonce(value: string, owner = "a", keepMs = 60_000): Nonce {
   return { owner, value, createdAt: Date.now(), expiresAt: Date.now() + keepMs };
 }
 
-/** Starts a service; resolves when it says that it is ready, rejects when it ends before. */
+/** Starts a service; resolves when it reports that it is ready, rejects if it exits before. */
 function started(command: string, args: readonly string[]): Promise<ChildProcess> {
   return new Promise((resolve, reject) => {
     const child = spawn(command, args, { stdio: ["ignore", "pipe", "pipe"] });
@@ -52,7 +52,7 @@ async function ended(child: ChildProcess | undefined): Promise<void> {
   await gone;
 }
 
-/** Two servers that share a store take a request once. */
+/** Two servers that share a store accept a request once. */
 async function sharedByTwo(open: () => Promise<NonceStore>): Promise<void> {
   const { signer: key } = createSigningKey();
   const { methods, ran } = whoami();
@@ -134,7 +134,7 @@ describeWith(["redis-server", "npm peers"], "nonces in Redis", () => {
     const passed = performance.now() - before;
     expect(left).toBeLessThanOrEqual(65_000);
     expect(left + passed).toBeGreaterThan(60_000);
-    // Nothing of what a caller sent is in the key.
+    // The key contains nothing that a caller sent.
     expect(key).toMatch(/^ttl:[\w-]{43}$/);
   });
 
@@ -192,7 +192,7 @@ describeWith(["nats-server"], "nonces in NATS", () => {
     await rm(folder, { recursive: true, force: true });
   });
 
-  /** Made, or found where it is there. */
+  /** Created, or opened if it exists. */
   const bucket = (name = "nonces", options: { ttl?: number; max_bytes?: number } = {}) =>
     new Kvm(nats).create(name, { ttl: 125_000, ...options });
 
@@ -225,7 +225,8 @@ describeWith(["nats-server"], "nonces in NATS", () => {
   test("of two servers one accepts a request", () =>
     sharedByTwo(async () => natsNonces(await bucket())));
 
-  // Whether NATS itself refuses an entry too many, or forgets the oldest for it, depends on these lengths.
+  // Whether NATS refuses an entry over the limit, or drops the oldest for it, depends on these
+  // lengths.
   test.each([0, 48, 96])(
     "a bucket of 1 MiB and %i bytes refuses when it is full, and forgets none",
     async (more) => {

@@ -239,7 +239,7 @@ describeWith(["npm peers"], "OpenTelemetry for MCP", () => {
 
     afterEach(() => meter.shutdown());
 
-    /** How long sessions lasted, and what is known of them. */
+    /** How long sessions lasted, and their attributes. */
     async function sessions(side: "server" | "client") {
       await meter.forceFlush();
       const found = memory

@@ -52,7 +52,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { root } from "../entries.ts";
 import { RecordingLog, requestText } from "../server/asking.ts";
 import { describeWith } from "../services.ts";
-import { Engine } from "../transports/nats/engine.ts";
+import { TestNats } from "../transports/nats/test-nats.ts";
 import { OtlpReceiver } from "./otlp-receiver.ts";
 
 const methods = {
@@ -98,7 +98,8 @@ describeWith(["npm peers", "nats-server"], "OpenTelemetry", () => {
     tracerProvider = new BasicTracerProvider({
       spanProcessors: [new SimpleSpanProcessor(exporter)],
     });
-    // As programs do it: context and propagation are global, and each server may have a provider of its own.
+    // As programs do it: context and propagation are global, and each server may have its own
+    // provider.
     new NodeTracerProvider().register();
   });
 
@@ -311,10 +312,10 @@ describeWith(["npm peers", "nats-server"], "OpenTelemetry", () => {
     });
 
     test("through the headers of NATS", async () => {
-      const engine = await Engine.start();
+      const testNats = await TestNats.start();
       const server = traced();
-      await serveNats(server, await engine.connect(), { subject: "test", queue: "workers" });
-      const client = createClient(natsLink(await engine.connect(), { subject: "test" }), {
+      await serveNats(server, await testNats.connect(), { subject: "test", queue: "workers" });
+      const client = createClient(natsLink(await testNats.connect(), { subject: "test" }), {
         use: [tracing({ tracerProvider })],
       });
       await client.call("add", [1, 2]);
@@ -419,7 +420,7 @@ describeWith(["npm peers", "nats-server"], "OpenTelemetry", () => {
           upstreams: {
             sums: {
               targets: { one: () => webSocketLink(behind.url.replace("http", "ws")) },
-              // It would be a call too, and a trace of its own.
+              // It would also be a call with its own trace.
               healthCheck: false,
             },
           },
@@ -451,7 +452,7 @@ describeWith(["npm peers", "nats-server"], "OpenTelemetry", () => {
       const behind = await serveHttp(server, { port: 0 });
       const targets = {
         there: () => httpLink(behind.url),
-        // The first call goes here.
+        // The first call goes to this one.
         away: () => httpLink("http://127.0.0.1:1/"),
       };
       const gateway = await createGateway(
@@ -621,7 +622,7 @@ describeWith(["npm peers", "nats-server"], "OpenTelemetry", () => {
     const page = readFileSync(`${root}docs/observability.md`, "utf8");
     const keys = { LANGFUSE_PUBLIC_KEY: "pk-lf-1", LANGFUSE_SECRET_KEY: "sk-lf-2" };
 
-    /** Sends a span with what a shell makes of a block, but to this receiver. */
+    /** Sends a span with the command that a shell makes of a block, but to this receiver. */
     async function sentBy(block: number, receiver: OtlpReceiver): Promise<string> {
       const blocks = page.split("### Jaeger and LangFuse")[1]?.match(/```sh\n[^`]*```/g) ?? [];
       const commands = blocks[block]?.replaceAll("```", "").replace(/^sh\n/, "");

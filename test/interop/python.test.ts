@@ -103,7 +103,7 @@ describeWith(["jsonrpclib-pelix"], "jsonrpclib-pelix", () => {
   afterAll(() => server.close());
 
   test("as a client of version 2.0", async () => {
-    // It takes any other status for a failure, that of an answer without a reply too.
+    // It treats any other status as a failure, even that of an answer without a reply.
     const { url } = await serveHttp(server, { port: 0, noReplyStatus: 200 });
     const args = [fixture("pelix_client.py"), url, "2.0"];
     expect(await printed(pathOf("jsonrpclib-pelix"), args)).toEqual([

@@ -63,7 +63,8 @@ describeWith(["redis-server", "npm peers"], "rate limits in Redis", () => {
     const bucket = { capacity: 2, perSecond: 50 };
     expect((await store.take("k", 2, bucket)).allowed).toBe(true);
     await expect.poll(async () => (await store.take("k", 1, bucket)).allowed).toBe(true);
-    // One that is full in half a minute, so that it is still there; it goes a second later.
+    // A bucket that refills in half a minute, so that its key still exists; it expires a second
+    // later.
     const before = performance.now();
     await store.take("slow", 30, { capacity: 60, perSecond: 1 });
     const ttl = await client.pTTL("own:slow");
@@ -75,7 +76,7 @@ describeWith(["redis-server", "npm peers"], "rate limits in Redis", () => {
   test("a server uses it, and limits on its own when Redis is down", async () => {
     const client = await connected();
     const store = redisLimits(client, { prefix: "served:" });
-    // By the machine's clock a Redis that is busy for a second would count as one that hangs.
+    // With the machine's clock, a Redis that is busy for a second would count as one that hangs.
     const use = [rateLimit({ capacity: 2, perSecond: 0.001, store, clock: new FakeClock() })];
     const server = createServer({ who: () => "me" }, { use, log: silentLog });
     const { port } = await serveHttp(server, { port: 0 });

@@ -94,7 +94,7 @@ describeWith(["npm peers"], "rpc-websockets 10", () => {
   });
 });
 
-/** The first argument with which an event comes. */
+/** The first argument of an event. */
 function event(
   emitter: { once(event: string, listener: (value: unknown) => void): unknown },
   name: string,

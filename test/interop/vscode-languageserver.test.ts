@@ -24,7 +24,7 @@ describeWith(["npm peers"], "vscode-languageserver-protocol 3.18", () => {
   });
 
   const connectionOver = (socket: Socket): ProtocolConnection => {
-    // The package writes the header and the content apart, which TCP would delay.
+    // The package writes header and content separately, which TCP would delay.
     socket.setNoDelay(true);
     return vscode.createProtocolConnection(
       new vscode.StreamMessageReader(socket),
@@ -231,7 +231,7 @@ describeWith(["npm peers"], "vscode-languageserver-protocol 3.18", () => {
   });
 
   describe("every message", () => {
-    /** What the other side got; in the order in which it was sent. */
+    /** What the other side received, in the order in which it was sent. */
     const received: [method: string, params: unknown][] = [];
     const random = randomFrom(3);
     /** The library handles these, and the tests above have them. */
@@ -247,7 +247,7 @@ describeWith(["npm peers"], "vscode-languageserver-protocol 3.18", () => {
     const toServer = samplesOf(serverParams);
     const toClient = samplesOf(clientParams);
 
-    /** Handlers that only note what they get. */
+    /** Handlers that only record what they get. */
     const notes = (messages: readonly [string, unknown][]) =>
       Object.fromEntries(
         messages.map(([method]) => [
@@ -351,7 +351,7 @@ describeWith(["npm peers"], "vscode-languageserver-protocol 3.18", () => {
         use: [validateParams("client")],
         log: silentLog,
       });
-      // An answer to a request shows that what was sent before it has arrived.
+      // An answer to a request shows that everything sent before it has arrived.
       await client.request("workspace/symbol", { query: "" });
       received.length = 0;
       await callAll(client, toServer);

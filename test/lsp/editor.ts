@@ -1,4 +1,4 @@
-/** A server and a raw peer of it, which sends what it likes and reads every message. */
+/** A server and a raw peer of it, which can send anything and reads every message. */
 import { silentLog } from "callwire";
 import { Connection, memoryChannels } from "callwire/connection";
 import {
@@ -59,7 +59,7 @@ export class RawEditor {
     return this.next((message) => message.method === undefined && message.id === id);
   }
 
-  /** The first message that fits, which may have come already; it is taken. */
+  /** The first message that matches, which may have arrived already; it is removed. */
   async next(fits: (message: Message) => boolean): Promise<Message> {
     for (;;) {
       const at = this.received.findIndex(fits);

@@ -14,7 +14,7 @@ const run = promisify(execFile);
 describeWith(["neovim"], "neovim with the language server of the example", () => {
   const folder = mkdtempSync(join(tmpdir(), "callwire-neovim-"));
   let seen: Readonly<Record<string, unknown>>;
-  // `node` on the path is the Node that runs the tests; the folders keep away the user's own files.
+  // `node` on the PATH is the Node that runs the tests; the folders keep out the user's own files.
   const path = `${dirname(process.execPath)}:${environment.PATH}`;
   const env = {
     ...environment,
@@ -85,7 +85,7 @@ describeWith(["neovim"], "neovim with the language server of the example", () =>
       "io.stdout:write(vim.json.encode(vim.diagnostic.get(0))) vim.cmd('qa!')";
     const args = ["--headless", "-n", "-i", "NONE", "-u", "todo.lua", "notes.txt", "-c", shown];
     const { stdout } = await run(pathOf("neovim"), args, { env, timeout: waitMs, cwd: folder });
-    // In neovim columns are bytes: the rocket has four.
+    // Columns in neovim are bytes: the rocket has four.
     expect(JSON.parse(stdout.slice(stdout.indexOf("[")))).toMatchObject([
       { lnum: 1, col: 5, end_col: 9, message: "There is something to do" },
     ]);

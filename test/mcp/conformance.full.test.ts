@@ -15,7 +15,7 @@ describeWith(["mcp peers"], "the official conformance suites", () => {
       cwd: root,
     });
     const runs = stdout.trim().split("\n");
-    // Fewer checks than before would mean that something was not asked any more.
+    // Fewer checks than before would mean that something is no longer checked.
     const passed = runs.map((line) => Number(/: (\d+) checks passed, 0 failed$/.exec(line)?.[1]));
     expect(runs.every((line) => line.startsWith("ok "))).toBe(true);
     expect(passed[0]).toBeGreaterThanOrEqual(46);

@@ -12,7 +12,7 @@ test("spaces around a value are not part of it", () => {
   expect(readHeaderValue(" \t echo echo\t ")).toBe("echo echo");
 });
 
-// To look for the end anew at each space would take hours.
+// Searching for the end again at each space would take hours.
 test("a value of a million spaces is read at once", () => {
   const value = `echo${" ".repeat(1_000_000)}echo`;
   expect(readHeaderValue(`  ${value}  `)).toBe(value);

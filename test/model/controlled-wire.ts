@@ -31,7 +31,7 @@ export class ControlledWire {
     return this.#ends[side];
   }
 
-  /** Messages and ends that `side` has not received. */
+  /** Messages and closes that `side` has not received. */
   waitingFor(side: Side): readonly Event[] {
     return this.#ends[side].arriving;
   }
@@ -53,12 +53,12 @@ export class ControlledWire {
       count++;
     for (const event of end.arriving.splice(0, count)) {
       end.receive(event);
-      // The other side closed: this one hangs up too, after what it has sent.
+      // The other side closed: this one closes too, after what it has sent.
       if ("end" in event) end.close();
     }
   }
 
-  /** Everything that has not arrived is lost; each side learns of it when its next event is delivered. */
+  /** Everything that has not arrived is lost; each side learns that when its next event is delivered. */
   lose(): void {
     this.#lost = true;
     for (const end of Object.values(this.#ends)) {

@@ -13,8 +13,9 @@ export interface Explored {
 }
 
 /**
- * Runs every sequence of up to `depth` actions against the real code, from the start each time, and after each lets
- * everything end well. A state that was explored before, with as many actions left, is not explored again.
+ * Runs every sequence of up to `depth` actions against the real code, each time from the start, and
+ * after each lets everything finish. A state that was explored before, with as many actions left,
+ * is not explored again.
  */
 export async function explore(
   scenario: Scenario,
@@ -51,7 +52,7 @@ export async function explore(
   }
 }
 
-/** Runs one sequence, such as one that has failed before. */
+/** Runs one sequence, such as one that failed before. */
 export function replay(scenario: Scenario, actions: readonly string[]): Promise<void> {
   return inWorld(scenario, async (_, act) => {
     for (const action of actions) await act(action);

@@ -31,7 +31,7 @@ interface Entry {
   released: boolean;
 }
 
-/** What really happened to each call, and what the client was told; `check` compares them. */
+/** What really happened to each call, and what the client reported; `check` compares them. */
 export class Ledger {
   readonly #entries: Entry[];
   readonly #calls = new Map<unknown, number>();
@@ -105,7 +105,7 @@ export class Ledger {
       this.#fault ??= `call ${call} took ${entry.taken} items, of which ${entry.received} were received`;
   }
 
-  /** The source of an upload is exhausted, or was left. */
+  /** The source of an upload is exhausted, or was abandoned. */
   released(call: number): void {
     this.#entry(call).released = true;
   }
@@ -118,7 +118,7 @@ export class Ledger {
     entry.received++;
   }
 
-  /** A message was sent; the first of a call tells its id. */
+  /** A message was sent; the first of a call shows its id. */
   sent(from: Side, text: string): void {
     const parsed: unknown = JSON.parse(text);
     for (const message of [parsed].flat() as Message[]) {
@@ -162,7 +162,7 @@ export class Ledger {
     }
   }
 
-  /** Everything that was begun has ended. */
+  /** Everything that was started has ended. */
   mustBeSettled(): void {
     if (this.isUnsettled) throw new Error("a call never settles");
     for (const [call, { kind, begun, released }] of this.#entries.entries()) {
@@ -191,7 +191,7 @@ export class Ledger {
     return this.#explains(reason, cancelled) ? undefined : `failed with ${labelOf(outcome)}`;
   }
 
-  /** Whether something happened that this failure is true for. */
+  /** Whether something happened that makes this failure true. */
   #explains(reason: unknown, cancelled: boolean): boolean {
     const has = (...any: readonly Happening[]): boolean =>
       any.some((one) => this.#happened.has(one));

@@ -11,7 +11,7 @@ test.each(scenarios)(
   { timeout: isFull ? 10 * testMs : testMs },
   async (scenario) => {
     const { states } = await explore(scenario, depth);
-    // What is hardly ever different is not explored.
+    // Differences that hardly ever occur are not explored.
     expect(states).toBeGreaterThan(2 * depth);
   },
 );

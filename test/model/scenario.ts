@@ -18,7 +18,7 @@ export interface Scenario {
     readonly cancel: number;
     /** Shut the server down. */
     readonly stop: number;
-    /** Let the server close a connection in good order, and go on. */
+    /** Let the server close a connection properly, and continue. */
     readonly finish: number;
     /** Kill the server, with its connections. */
     readonly crash: number;
@@ -47,7 +47,7 @@ const never = {
   sleep: 0,
 };
 
-/** Which parts of the connection meet each other. */
+/** The parts of the connection whose interleavings are explored. */
 export const scenarios: readonly Scenario[] = [
   {
     name: "calls on a connection that is lost",

@@ -11,7 +11,7 @@ import {
 import { Connection, reconnecting } from "callwire/connection";
 import type { FakeClock } from "callwire/testing";
 import { z } from "zod";
-// Clients load it with their first upload, which takes time that no clock here controls.
+// Clients load this code with their first upload, at a time that no clock here controls.
 import "../../src/client/call-upload.ts";
 import { ControlledWire, type Side } from "./controlled-wire.ts";
 import { Ledger, streamLength, uploadLength } from "./ledger.ts";
@@ -177,7 +177,9 @@ export class World {
     this.#checkHandlers();
   }
 
-  /** Everything that can matter later, so that a state is explored once however it was reached. */
+  /**
+   * Everything that can matter later, so that each state is explored once, however it was reached.
+   */
   fingerprint(): string {
     const wires = this.#wires.map((wire) => {
       const seen = (side: Side): string =>
@@ -203,7 +205,7 @@ export class World {
     ]);
   }
 
-  /** From here on nothing bad happens: all messages arrive, all handlers finish, and then both sides shut down. */
+  /** From here on nothing fails: all messages arrive, all handlers finish, and then both sides shut down. */
   async end(): Promise<void> {
     if (!this.#isServing) this.#startServer();
     for (let round = 0; this.ledger.isUnsettled && round < 50; round++) {
@@ -333,7 +335,7 @@ export class World {
     this.#wires.push(wire);
     const far = new Connection(wire.channel("server"), { transport, service: server });
     const near = new Connection(wire.channel("client"), { transport, log: silentLog });
-    // As servers of sockets do: the service has drained by then.
+    // As socket servers do: the service has drained by then.
     server.onClose(() => far.finish({ drainMs: 0 }));
     this.#pairs.push({ near, far });
     return near;
@@ -387,17 +389,17 @@ export class World {
     this.#isServing = true;
   }
 
-  /** Does what no other event is needed for. */
+  /** Does all work that needs no other event. */
   async #settle(): Promise<void> {
     for (let i = 0; i < 2; i++) {
       await new Promise(setImmediate);
-      // Timers of no length, which some code uses to wait for a turn.
+      // Timers without a delay, which some code uses to wait for a turn.
       this.#clock.advance(0);
     }
     await new Promise(setImmediate);
   }
 
-  /** All that is under way goes on, in no special order. */
+  /** Everything in progress continues, in no special order. */
   async #goOn(): Promise<void> {
     for (const connect of this.#connecting.splice(0)) connect();
     for (const { answer } of [...this.#executions]) answer();
@@ -418,7 +420,7 @@ export class World {
     return this.#wires.every((wire) => wire.isOver) && this.#clock.waiting === 0;
   }
 
-  /** A server that has received everything runs nothing for a caller that does not wait any more. */
+  /** A server that has received everything runs nothing for a caller that no longer waits. */
   #checkHandlers(): void {
     if (this.#wires.some((wire) => wire.waitingFor("server").length > 0)) return;
     const left = this.#executions.find(({ call }) => !this.ledger.isOpen(call));

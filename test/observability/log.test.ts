@@ -285,7 +285,7 @@ describe("lines", () => {
     });
     void server.receive(requestText(hostile, { [hostile]: hostile }, { id: hostile }));
     expect(lines).toHaveLength(1);
-    // Colours of our own are the only escapes.
+    // Only our own colours are escapes.
     const [line = ""] = lines.map((text) => text.replaceAll(/\p{Cc}\[\d+m/gu, ""));
     expect(line).not.toMatch(/[\p{Cc}\u2028\u2029\u202e]/u);
     expect(line).toContain("\\n");

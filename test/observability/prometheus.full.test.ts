@@ -80,7 +80,7 @@ describeWith(["prometheus"], "Prometheus scrapes the demo", () => {
     let ended = 0;
     let failed = 0;
     let loading = true;
-    /** How many calls could have been counted at which time: at least `ended`, at most `begun`. */
+    /** How many calls can have been counted at which time: at least `ended`, at most `begun`. */
     const sent: { at: number; begun: number; ended: number }[] = [];
     const note = (): void => void sent.push({ at: Date.now() / 1000, begun, ended });
     const worker = async (): Promise<void> => {
@@ -114,13 +114,13 @@ describeWith(["prometheus"], "Prometheus scrapes the demo", () => {
     // Each scrape lies between what had been answered when it began and what had been sent when it ended.
     const samples = await raw();
     for (const [at, text] of samples) {
-      // Prometheus may move the time of a scrape by two milliseconds, so that times have even distances.
+      // Prometheus may shift the time of a scrape by two milliseconds, so that intervals are equal.
       const before = sent.findLast((mark) => mark.at <= at - 0.002);
       const after = sent.find((mark) => mark.at > at + 0.502);
       expect(Number(text)).toBeGreaterThanOrEqual(before?.ended ?? 0);
       expect(Number(text)).toBeLessThanOrEqual(after?.begun ?? begun);
     }
-    // The rate is that of the samples; Prometheus draws it out to the ends of the window.
+    // The rate is that of the samples; Prometheus extrapolates it to the ends of the window.
     const during = samples.filter(([at]) => at <= (sent.at(-1)?.at ?? 0));
     const [first, last] = [during[0], during.at(-1)] as [Value, Value];
     const seconds = Math.ceil(last[0] - first[0]) + 1;
@@ -156,7 +156,7 @@ describeWith(["prometheus"], "Prometheus scrapes the demo", () => {
       };
       return data.activeTargets;
     };
-    // A page that is wrong is so each time; a scrape that took too long is followed by another.
+    // A wrong page is wrong each time; a scrape that took too long is followed by another.
     await expect.poll(targets).toMatchObject([{ health: "up", lastError: "" }]);
   }, 60_000);
 });

@@ -1,4 +1,4 @@
-/** Without a Prometheus that runs; prometheus.full.test.ts has one. */
+/** Without a running Prometheus; prometheus.full.test.ts has one. */
 import { execFile } from "node:child_process";
 import { once } from "node:events";
 import { dirname, join } from "node:path";

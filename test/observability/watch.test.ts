@@ -61,7 +61,7 @@ test("messages are reported with their length, their position and their outcome"
   await server.receive("{");
   await server.receive("[]");
   await server.receive(`[${"1,".repeat(100)}1]`);
-  // What is too long is not read, and has no length.
+  // A message that is too long is not read, and has no length.
   await server.receive(" ".repeat(1_048_577));
   const [first, ...rest] = told
     .sort((a, b) => (a.entry ?? -1) - (b.entry ?? -1))
@@ -157,7 +157,7 @@ test("a cancelled call without a reply is reported", async () => {
   );
   const [ours, theirs] = memoryChannels();
   const transport = { kind: "memory", headers: {}, remoteAddress: undefined };
-  // Those of a protocol that answers nothing that was taken back.
+  // Those of a protocol that does not answer cancelled calls.
   const notices: Notices = {
     cancel: (id) => ({ method: "drop", params: { id } }),
     read: (name, params) =>

@@ -78,7 +78,7 @@ describe("discover", () => {
 describe("generate", () => {
   test("writes clients from an address and from a file, the same each time", async () => {
     const file = join(folder, "openrpc.json");
-    // Some editors begin a file with a byte order mark.
+    // Some editors start a file with a byte order mark.
     await writeFile(file, `\uFEFF${(await finish(["discover", `${demo.origin}/rpc`])).stdout}`);
     for (const [name, start, language] of [
       ["client.ts", "// Made by", "TypeScript"],

@@ -1,4 +1,4 @@
-/** Generated clients, written to a folder of their own and run as users would run them. */
+/** Generated clients, each written to its own folder and run as users would run them. */
 import { execFile } from "node:child_process";
 import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -25,7 +25,7 @@ export class Workplace implements AsyncDisposable {
     return writeFile(join(this.folder, name), text);
   }
 
-  /** What the compiler finds wrong with these files, at its strictest. */
+  /** The errors that the compiler finds in these files, at its strictest. */
   async compile(...files: string[]): Promise<string> {
     const tsc = join(root, "node_modules", "typescript", "bin", "tsc");
     const options = {
@@ -58,7 +58,7 @@ export class Workplace implements AsyncDisposable {
 
   async #output(command: string, args: readonly string[]): Promise<string> {
     try {
-      // Where colours are forced, programs print numbers in yellow.
+      // If colours are forced, programs print numbers in yellow.
       const { FORCE_COLOR: _, ...env } = process.env;
       const { stdout } = await run(command, args, { cwd: this.folder, env, timeout: waitMs });
       return stdout;
@@ -83,11 +83,11 @@ export async function workplace(): Promise<Workplace> {
 
 export interface ServedClient {
   readonly place: Workplace;
-  /** Where the server is. */
+  /** The address of the server. */
   readonly origin: string;
 }
 
-/** Serves methods, and writes the client that is generated for them to a workplace; both end with the test. */
+/** Serves methods, and writes the client that is generated for them to a folder; both end with the test. */
 export async function servedClient(
   methods: Methods,
   file: string,

@@ -7,7 +7,7 @@ function documentOf(methods: Methods) {
   return openrpcDocument(createServer(methods).methods);
 }
 
-/** What changed, as lines: `BREAKS kind path`. */
+/** The changes, as lines: `BREAKS kind path`. */
 function changes(before: Methods, after: Methods): string[] {
   return compareDocuments(documentOf(before), documentOf(after)).map(
     ({ breaking, kind, method: name, path = "" }) =>

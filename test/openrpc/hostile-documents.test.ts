@@ -1,4 +1,4 @@
-/** Whatever a server sends as its document or as a schema, everything that reads it copes. */
+/** Whatever a server sends as its document or as a schema, every reader of it copes. */
 import {
   htmlReference,
   type JsonSchemaObject,
@@ -18,7 +18,7 @@ import { KnownTools } from "../../src/mcp/client/tools.ts";
 import { readSchemaObject } from "../../src/openrpc/schema-reading.ts";
 import { silentLog } from "../../src/protocol/log.ts";
 
-/** More of them find more, in a run that may take its time. */
+/** More of them find more, in the full run. */
 const numRuns = Number(process.env.HOSTILE_DOCUMENTS ?? 300);
 const seed = Number(process.env.HOSTILE_SEED ?? 20);
 
@@ -94,7 +94,7 @@ const document = fc.record({
 });
 const anything = fc.oneof({ weight: 9, arbitrary: document }, { weight: 1, arbitrary: part });
 
-/** What acts on a terminal, or on the direction in which a line reads. */
+/** Characters that control a terminal, or the direction in which a line reads. */
 const acting =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what must not pass
   /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069]/;

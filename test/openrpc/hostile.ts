@@ -1,4 +1,4 @@
-/** Names and texts that try to leave the place where they are written. */
+/** Names and texts that try to break out of where they are written. */
 const breakouts = [
   "__proto__",
   "constructor",
@@ -88,7 +88,7 @@ const ref = (name: string) => ({
   $ref: `#/components/schemas/${name.replaceAll("~", "~0").replaceAll("/", "~1")}`,
 });
 
-/** A document that is none of our making, in parts not even by the rules. */
+/** A document that callwire did not make, and that breaks some of the rules. */
 export const hostile: unknown = {
   openrpc: "1.3.2",
   info: { title: '*/ """ <script>\nalert(1)', version: "\n# 1", description: '"""*/</style>' },

@@ -1,4 +1,4 @@
-/** Documents as long as a reply may be, written so that they would take hours to read. */
+/** Documents as long as a reply may be, written so that a naive reader would take hours. */
 import {
   htmlReference,
   markdownReference,

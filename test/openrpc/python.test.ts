@@ -18,7 +18,7 @@ function portOf(server: Server): number {
   return (server.address() as AddressInfo).port;
 }
 
-/** A traceback is shown as it is. */
+/** A traceback is shown unchanged. */
 function parsed(output: string): unknown {
   return output.startsWith("[") ? JSON.parse(output) : output;
 }
@@ -233,7 +233,7 @@ print(json.dumps(wrong))
       expect(parsed(await place.python("main.py"))).toEqual([]);
     });
 
-    test("an answer that is cut off or broken is a WireError", async () => {
+    test("an answer that is truncated or broken is a WireError", async () => {
       const plain = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n";
       const events = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n";
       const answers = [
@@ -249,7 +249,7 @@ print(json.dumps(wrong))
       ];
       let asked = 0;
       const broken = createSocketServer((socket) => {
-        // Whoever has what it needs may be gone before all is sent.
+        // A caller that has what it needs may leave before everything is sent.
         socket.on("error", () => {});
         socket.once("data", () => socket.end(answers[Math.floor(asked++ / 3)] ?? ""));
       });

@@ -1,4 +1,4 @@
-/** Whether a document is one: asked of the schemas that OpenRPC publishes. */
+/** Validates a document with the schemas that OpenRPC publishes. */
 import jsonSchema from "@json-schema-tools/meta-schema";
 import metaSchema from "@open-rpc/meta-schema";
 import { OpenRPCSpecificationSchema1_4 } from "@open-rpc/spec";
@@ -20,11 +20,14 @@ function validator(published: unknown): (document: unknown) => string[] {
   };
 }
 
-/** CommonJS modules arrive in one more wrapping or in one less, and each schema names itself as its own. */
+/**
+ * CommonJS modules are wrapped in one more or one fewer object, and each schema names itself as its
+ * own.
+ */
 function schemaIn(module: unknown): Published {
   const { $schema, default: inner, ...rest } = module as Published;
   if (rest.$id === undefined) return schemaIn(inner);
-  // One address, written with and without the slash at its end; ajv takes them for two.
+  // The same address with and without a slash at its end; ajv treats them as different.
   return JSON.parse(
     JSON.stringify(rest).replaceAll(/(json-schema\.tools)\/?(?=["#])/g, "$1/schema"),
   );
@@ -33,9 +36,9 @@ function schemaIn(module: unknown): Published {
 const validateByMetaSchema = validator(metaSchema);
 const validateBy14 = validator(OpenRPCSpecificationSchema1_4);
 
-/** What is wrong with a document, by the schema of its own version and by that of 1.4. */
+/** The faults of a document, by the schema of its own version and by that of 1.4. */
 export function faultsOf(document: OpenrpcDocument): string[] {
-  // As it travels, without what JSON leaves out.
+  // As sent over a wire, without what JSON leaves out.
   const sent = JSON.parse(JSON.stringify(document));
   return [...validateByMetaSchema(sent), ...validateBy14({ ...sent, openrpc: "1.4.1" })];
 }

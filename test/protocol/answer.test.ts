@@ -7,7 +7,7 @@ import { isFull } from "../full.ts";
 import { nearAny, nearBatch, nearMessage } from "./near-canonical.ts";
 
 const numRuns = isFull ? 2_000 : 500;
-/** Beside the properties of other files, so that the whole folder stays within seconds. */
+/** Fewer than in other files, so that the whole folder takes seconds. */
 const fewerRuns = 800;
 
 type Json = Readonly<Record<string, unknown>>;
@@ -71,7 +71,7 @@ describe.each(profileNames)("whatever comes in, the server of profile %s", (prof
 
 const absent = Symbol("absent");
 
-/** A value for a member, or its absence; mostly one that is right. */
+/** A value for a member, or none; mostly a valid one. */
 function member(right: readonly unknown[], wrong: readonly unknown[]): fc.Arbitrary<unknown> {
   return fc.oneof(
     { weight: 5, arbitrary: fc.constantFrom(...right) },
@@ -116,7 +116,7 @@ function positiveZero(id: unknown): unknown {
   return id === 0 ? 0 : id;
 }
 
-/** The id that must come back, or `absent` where no answer may come. Written from the design, not the code. */
+/** The id that must come back, or `absent` if no answer may come. Written from the design, not the code. */
 function expectedId(message: unknown, profile: ProfileName): unknown {
   if (!isObject(message)) return null;
   const { jsonrpc, method, params, id } = message;

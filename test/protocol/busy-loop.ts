@@ -1,6 +1,9 @@
 import type { Clock, Timer } from "callwire";
 
-/** An event loop whose time passes only while something holds it. Timers fire when it turns, however late that is. */
+/**
+ * An event loop whose time passes only while something blocks it. Timers fire when it turns,
+ * however late that is.
+ */
 export class BusyLoop implements Clock {
   #now = 0;
   #cpu = 0;
@@ -32,7 +35,7 @@ export class BusyLoop implements Clock {
     };
   }
 
-  /** Something holds the event loop. */
+  /** Something blocks the event loop. */
   hold(ms: number): void {
     this.#now += ms;
     this.#cpu += ms;
@@ -50,7 +53,7 @@ export class BusyLoop implements Clock {
     for (const { run } of due) run();
   }
 
-  /** Waits, with a turn at each millisecond. */
+  /** Waits, with a turn each millisecond. */
   idle(ms: number): void {
     for (let i = 0; i < ms; i++) {
       this.hold(1);

@@ -10,7 +10,7 @@ import { nearBatch, nearMessage } from "./near-canonical.ts";
 
 const numRuns = isFull ? 10_000 : 2_000;
 
-/** Left out and undefined are the same to every reader; only JSON cannot write the latter. */
+/** Readers treat missing and undefined alike; only JSON cannot express the latter. */
 function expectSame(read: unknown, text: string): void {
   const parsed: unknown = JSON.parse(text);
   if (!Array.isArray(read)) deepStrictEqual(asWritten(read), unlessDoubled(read, parsed));
@@ -20,7 +20,7 @@ function expectSame(read: unknown, text: string): void {
   }
 }
 
-/** Where a member stands twice, JSON.parse does not say so; answer.test.ts proves what is done then. */
+/** If a member occurs twice, JSON.parse does not say so; answer.test.ts tests that case. */
 function unlessDoubled(read: unknown, parsed: unknown): unknown {
   const { jsonrpc, id } = (read ?? {}) as { jsonrpc?: unknown; id?: unknown };
   return jsonrpc === duplicateMember ? asWritten({ ...(parsed as object), jsonrpc, id }) : parsed;
@@ -31,7 +31,7 @@ function asWritten(message: unknown): unknown {
   return Object.fromEntries(Object.entries(message).filter(([, value]) => value !== undefined));
 }
 
-/** How often the short way was taken; a property that never takes it proves nothing. */
+/** How often the fast path was taken; a property that never takes it proves nothing. */
 function shareRead(texts: fc.Arbitrary<string>, read: (text: string) => unknown): number {
   let taken = 0;
   fc.assert(
@@ -59,7 +59,7 @@ const paramsTexts = [
   ...[`{"${"k".repeat(64)}":1}`, `{"${"k".repeat(65)}":1}`, '{"":1}', ...nested],
 ];
 
-/** The forms that clients write, with the values that have a short way of their own, and others. */
+/** The forms that clients write, with the values that have a fast path, and others. */
 function* usualMessages(): Generator<string> {
   const message = (...members: string[]) => `{"jsonrpc":"2.0",${members.join(",")}}`;
   for (const params of paramsTexts) {
@@ -171,7 +171,7 @@ const params = fc.oneof(
   fc.array(fc.nat(), { maxLength: 20 }),
   fc.dictionary(fc.string({ maxLength: 5 }), fc.jsonValue(small), { maxKeys: 3 }),
 );
-/** Long messages gain nothing from the short way. */
+/** Long messages gain nothing from the fast path. */
 const isShort = (message: unknown) => JSON.stringify(message).length <= 400;
 const request = fc
   .oneof(
@@ -200,7 +200,7 @@ test("a response in the usual form is read the short way", () => {
 });
 
 test("a batch of requests in the usual form is read the short way", () => {
-  // A member "id" within the params ends the short way.
+  // A member "id" within the params ends the fast path.
   const plain = request.filter((message) => JSON.stringify(message).split(',"id":').length === 2);
   fc.assert(
     fc.property(fc.array(plain, { minLength: 1, maxLength: 10 }), (messages) => {

@@ -8,7 +8,7 @@ const program = bundle(new URL("./fixtures/failing.ts", import.meta.url));
 
 function said(where: "terminal" | "file", ...methods: readonly string[]): string {
   const args = [program, where, ...methods];
-  // Nothing in the environment may have Node itself say something.
+  // No variable of the environment may make Node itself print something.
   const env = { PATH: process.env["PATH"] };
   return spawnSync(process.execPath, args, { encoding: "utf8", env }).stderr;
 }
@@ -24,7 +24,7 @@ const failures = [
 ] as const;
 let lines: readonly string[] | undefined;
 
-/** What a line of JSON says of the error that this method throws. */
+/** What a line of JSON says about the error that this method throws. */
 function logged(method: (typeof failures)[number]): unknown {
   lines ??= said("file", ...failures)
     .trimEnd()
@@ -129,7 +129,7 @@ test("a result that is not what its method declares says which member, and no mo
   });
 });
 
-test("lines have their level, and a stream that cannot be written is no failure", () => {
+test("lines have their level, and a stream that cannot be written is not a failure", () => {
   const lines: string[] = [];
   for (const level of ["warn", "error"] as const)
     vi.spyOn(console, level).mockImplementation((line) => void lines.push(line));

@@ -5,7 +5,7 @@ import { deadlineOf } from "../../src/protocol/deadline.ts";
 
 describe("a deadline", () => {
   test("is the same whenever it is read", () => {
-    // A clock that tells the time of day in whole milliseconds, as that of a machine does.
+    // A clock whose time of day has whole milliseconds, as on a machine.
     const passing = new FakeClock(1_800_000_000_000);
     const clock = {
       ...systemClock,

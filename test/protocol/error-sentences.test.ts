@@ -18,13 +18,13 @@ const changes: ReadonlySet<unknown> = new Set(
 const comparisons: ReadonlySet<unknown> = new Set(
   "includes startsWith endsWith match matchAll search indexOf lastIndexOf localeCompare".split(" "),
 );
-/** Methods that compare their argument with what they belong to. */
+/** Methods that compare their argument with their object. */
 const lookups: ReadonlySet<unknown> = new Set(
   "includes indexOf has get test exec match startsWith endsWith".split(" "),
 );
 const errorNames = /^(err|error|cause|failure|reason|thrown)$/;
 
-/** Comparisons that decide nothing about a call, or with a program that offers nothing but sentences. */
+/** Comparisons that decide nothing about a call, or with a program that offers only sentences. */
 const allowed: readonly [code: RegExp, why: string][] = [
   [/max_payload/, "the NATS client has no code for it"],
   [/\^OOM/, "Redis has its codes only as the first word of the message"],
@@ -102,7 +102,7 @@ function suspectsIn(code: string): string[] {
       ? isSentence(callee.object)
       : name === "toString" && (isError(callee.object) || isSentence(callee.object));
   };
-  /** What says only whether there is a sentence. */
+  /** Expressions that only test whether there is a sentence. */
   const isEmpty = (node: unknown): boolean =>
     isNode(node) &&
     ((node.type === "Literal" && (node.value === "" || typeof node.value !== "string")) ||

@@ -22,7 +22,7 @@ describe("a wire that answers a text with a text", () => {
     await expect(client.call<unknown>("none")).rejects.toMatchObject({ code: -32601 });
   });
 
-  test("is told whether a reply is expected", async () => {
+  test("learns whether a reply is expected", async () => {
     const expected: boolean[] = [];
     const client = createClient(
       exchangeLink((text, payload) => {
@@ -167,13 +167,13 @@ describe("what comes before the replies to a batch", () => {
     payload.cancel();
     const text = JSON.stringify(message("$/stream", { id: 1, value: "a" }));
     expect([payload.receive(text), heard, cancelled]).toEqual([true, [], 1]);
-    // A signal that is asked for late has aborted.
+    // A signal that is first read late has aborted.
     expect(payload.signal.aborted).toBe(true);
     expect(payloadOf([1]).payload.signal.aborted).toBe(false);
   });
 });
 
-test("the calls of a batch are given up one by one, and the last gives up the exchange", async () => {
+test("the calls of a batch are cancelled one by one, and the last cancels the exchange", async () => {
   let signal: AbortSignal | undefined;
   const link = exchangeLink((_, payload) => {
     signal = payload.signal;

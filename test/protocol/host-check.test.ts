@@ -19,7 +19,7 @@ describe("the Host header", () => {
     (host) => {
       const { asks } = checkOf();
       expect(asks(host)).toBeUndefined();
-      // The second request takes another path.
+      // The second request takes another code path.
       expect(asks(host)).toBeUndefined();
     },
   );

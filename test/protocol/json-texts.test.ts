@@ -1,7 +1,7 @@
 import { describe, expect, test, vi } from "vitest";
 import { escaped, memberAt, unescaped } from "../../src/protocol/json-pointer.ts";
 import { keptEntries, skipSpace, valueEnd } from "../../src/protocol/json-scan.ts";
-import { jsonLine, jsonOf, loggedError, safeJson } from "../../src/protocol/log-line.ts";
+import { jsonLine, jsonOf, loggedError, safeJson } from "../../src/protocol/log-text.ts";
 import { builtIns } from "../../src/protocol/value-types.ts";
 
 describe("JSON that is cut without parsing it again", () => {

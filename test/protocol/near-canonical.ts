@@ -100,7 +100,7 @@ const awkwardIds = [
   "1}",
 ];
 
-/** Around the place where doubles begin to leave out numbers. */
+/** Around the numbers from which doubles begin to skip integers. */
 const largeNumber = fc.bigInt({ min: 10n ** 13n, max: 10n ** 18n }).map(String);
 
 const name = fc.oneof(fc.constantFrom(...awkwardNames), fc.string(), fc.string({ unit: "binary" }));
@@ -187,7 +187,7 @@ const batch = fc
   .tuple(fc.array(part, { maxLength: 4 }), fc.constantFrom(",", ",", ",", ", ", ",,", ""))
   .map(([entries, comma]) => `[${entries.join(comma)}]`);
 
-/** The characters that mean something, and some that must not occur. */
+/** Characters with a meaning, and some that must not occur. */
 const character = fc.constantFrom(...'{}[]",:\\0123456789-+.eE tfnu/\n\r\t\u0000\u00a0\ufeffé');
 
 type Mutation = (text: string) => string;
@@ -197,7 +197,7 @@ const at = (text: string, where: number) => Math.floor(where * (text.length + 1)
 
 const mutation: fc.Arbitrary<Mutation> = fc.oneof(
   fc.tuple(fc.nat({ max: 3 }), character).map(([distance, c]): Mutation => {
-    // What closes a text is where a reader that is in a hurry looks least.
+    // A fast reader looks least at the end of a text.
     return (text) =>
       text.slice(0, -1 - distance) + c + text.slice(text.length - distance, text.length);
   }),
@@ -211,7 +211,7 @@ const mutation: fc.Arbitrary<Mutation> = fc.oneof(
     return (text) => text.slice(0, at(text, where)) + c + text.slice(at(text, where) + 1);
   }),
   fc.tuple(place, place).map(([from, to]): Mutation => {
-    // A part stands twice.
+    // A part occurs twice.
     return (text) => {
       const [start, end] = [at(text, from), at(text, to)].sort((a, b) => a - b);
       return text.slice(0, end) + text.slice(start);

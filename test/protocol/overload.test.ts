@@ -10,11 +10,14 @@ interface Load {
   readonly costMs: number;
   /** How long other processes have the CPU for each call. */
   readonly waitMs?: number;
-  /** Whether calls await something first, so that all of a turn are taken in before any of them works. */
+  /** Whether calls await something first, so that all of a turn are started before any of them works. */
   readonly awaits?: boolean;
 }
 
-/** Calls come whether or not others were answered. In each turn, all that came since the last one are read. */
+/**
+ * Calls arrive whether or not others were answered. In each turn, all that arrived since the last
+ * one are read.
+ */
 function offer(overload: Overload, loop: BusyLoop, load: Load) {
   const { perSecond, seconds, costMs, waitMs = 0, awaits = false } = load;
   const startedAt = loop.now();
@@ -68,7 +71,7 @@ describe("calls that come faster than they can run", () => {
   test("are refused too where they work only after something they await", () => {
     const loop = new BusyLoop();
     const overload = new Overload(loop);
-    // Until it is noticed.
+    // Until the server notices it.
     offer(overload, loop, { perSecond: 5 * peak, seconds: 5, costMs: 1, awaits: true });
     const load = { perSecond: 5 * peak, seconds: 5, costMs: 1, awaits: true };
     const { good } = offer(overload, loop, load);
@@ -79,7 +82,7 @@ describe("calls that come faster than they can run", () => {
     const loop = new BusyLoop();
     const overload = new Overload(loop, {}, () => loop.cpu());
     const load = { perSecond: peak, seconds: 10, costMs: 1, waitMs: 4 };
-    // Until it is noticed.
+    // Until the server notices it.
     offer(overload, loop, load);
     const { good } = offer(overload, loop, load);
     expect(good).toBeGreaterThan(0.8 * 0.2 * peak * load.seconds);
@@ -204,12 +207,12 @@ describe("nothing is refused", () => {
 describe("with delays of at most 100 ms", () => {
   interface Slice {
     readonly calls: number;
-    /** How long this process has the CPU in it, and then others. */
+    /** How long this process has the CPU in the slice, and then others. */
     readonly heldMs: number;
     readonly waitMs?: number;
   }
 
-  /** An overload that looks at the clock, as after a few calls. */
+  /** An overload that reads the clock, as after a few calls. */
   function watching() {
     const loop = new BusyLoop();
     const overload = new Overload(loop, { maxDelayMs: 100 }, () => loop.cpu());
@@ -222,7 +225,7 @@ describe("with delays of at most 100 ms", () => {
       loop.turn();
       return ran;
     };
-    /** How many of a thousand calls run now. */
+    /** How many of a thousand calls may run now. */
     const room = () => run({ calls: 1_000, heldMs: 0 });
     return { loop, overload, run, room };
   }
@@ -267,7 +270,7 @@ describe("with delays of at most 100 ms", () => {
     expect(room()).toBe(1_000);
   });
 
-  /** One that just left room for four calls. */
+  /** One that has just allowed four calls. */
   function limited() {
     const made = watching();
     for (let i = 0; i < 9; i++) made.run({ calls: 32, heldMs: 121 });
@@ -305,7 +308,7 @@ describe("with delays of at most 100 ms", () => {
       made.run({ calls: 5, heldMs: 5 });
       for (let i = 0; i < slices; i++) made.run({ calls: 4, heldMs: 5 });
       expect(made.room()).toBe(room);
-      // The row of late slices begins anew.
+      // The row of late slices starts again.
       if (slices === 200) expect(made.run({ calls: 32, heldMs: 121 })).toBe(32);
       if (slices === 200) expect(made.room()).toBe(1_000);
     }
@@ -380,7 +383,7 @@ describe("with delays of at most 100 ms", () => {
     }
     expect(made.room()).toBe(1_000);
     made.run({ calls: 1, heldMs: 40 });
-    // More leave than run, but never a crowd in one slice.
+    // More leave than run, but never 32 in one slice.
     for (let i = 0; i < 26; i++) {
       made.overload.callerLeft();
       made.overload.callerLeft();
@@ -410,7 +413,7 @@ describe("a server", () => {
   const call = (id: number, more = "") => `{"jsonrpc":"2.0","method":"work","id":${id}${more}}`;
   const notification = '{"jsonrpc":"2.0","method":"work"}';
 
-  /** One that has more to do than it can, and cannot take another call in this turn. */
+  /** One that gets more than it can run, and cannot accept another call in this turn. */
   function overloadedServer(options: ServerOptions = {}, kind = "tcp") {
     const loop = new BusyLoop();
     let ran = 0;
@@ -462,7 +465,7 @@ describe("a server", () => {
     expect(direct(call(1))).toContain("result");
   });
 
-  test("does not run a call whose time was up while it waited", () => {
+  test("does not run a call that timed out while it waited", () => {
     const { loop, receive, ranSince } = overloadedServer({ overload: { maxDelayMs: 60_000 } });
     for (let i = 0; i < 100; i++) void receive(call(i));
     loop.hold(20_000);

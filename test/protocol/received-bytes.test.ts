@@ -252,7 +252,7 @@ describe("sent bytes", () => {
     expect([sent.whole(1), sent.whole(4), sent.whole(5)]).toEqual([abc, undefined, undefined]);
   });
 
-  test("that nobody will read are cancelled, unless they are being read", async () => {
+  test("that will not be read are cancelled, unless they are being read", async () => {
     const cancelled: string[] = [];
     const stream = (name: string) =>
       new ReadableStream<Uint8Array>({ cancel: () => void cancelled.push(name) });

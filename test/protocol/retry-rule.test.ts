@@ -55,7 +55,7 @@ const replies: readonly [number, unknown, Outcome][] = [
   [-32603, undefined, "final"],
   [-32003, undefined, "final"],
   [-32800, undefined, "final"],
-  // Servers of another make, and errors of applications.
+  // Other servers, and errors of applications.
   [-32005, undefined, "final"],
   [-32006, undefined, "final"],
   [-32006, null, "final"],

@@ -354,7 +354,7 @@ test("each origin has a number of its own, as soon as it is asked for", () => {
   expect([second.serial, first.serial]).toEqual([serial, serial + 1]);
 });
 
-test("sessions are reported with their time to all who observe them, unless nobody does", () => {
+test("sessions are reported with their duration to all observers, if there are any", () => {
   const clock = new FakeClock();
   const seen: unknown[] = [];
   const observing = (sessionEnded: NonNullable<Middleware["sessionEnded"]>): Middleware =>
@@ -383,7 +383,7 @@ describe("memory of calls", () => {
     expect(heapBytes('"}];+-.Z|\\"')).toBe(11 * 2);
     const server = new HeldBytes(2 * 480);
     const text = "0123456789";
-    // While half of the limit is not exceeded, the length alone counts.
+    // Below half of the limit, the length alone counts.
     expect([holdBytes(text, server), server.bytes]).toEqual([480, 480]);
     expect([holdBytes(text, server), server.bytes]).toEqual([20, 500]);
     const [free, connection] = [new HeldBytes(1e9), new HeldBytes(900)];
@@ -431,7 +431,7 @@ test("connections that buffer most are closed if all together buffer too much", 
   buffers.moved(101);
   expect(shed).toEqual([]);
   a.bufferedBytes = 101;
-  // Looked at again only when another eighth was moved.
+  // Measured again only when another eighth has moved.
   buffers.moved(100);
   expect(shed).toEqual([]);
   buffers.moved(1);
@@ -495,7 +495,7 @@ test("definitions of errors are what they were", () => {
   expect(defineErrors(errors)).toBe(errors);
 });
 
-test("a listener that throws keeps the state from nobody, and is logged", () => {
+test("a listener that throws does not affect other listeners, and is logged", () => {
   const logged: unknown[] = [];
   const error = (fields: object, message: string) => void logged.push([fields, message]);
   const states = new ChangingStates({ ...silentLog, error });

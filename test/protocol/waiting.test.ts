@@ -12,7 +12,7 @@ import { UploadSender } from "../../src/protocol/upload-sender.ts";
 import { LateError, pause, settledOrTimeout, withTimeout } from "../../src/protocol/waiting.ts";
 
 describe("waiting", () => {
-  test("a pause ends with its time, or with its signal, and leaves no timer", async () => {
+  test("a pause ends after its delay, or with its signal, and leaves no timer", async () => {
     const clock = new FakeClock();
     const { signal } = new AbortController();
     const first = pause(10, clock, signal);
@@ -45,7 +45,7 @@ describe("waiting", () => {
     expect(clock.waiting).toBe(1);
   });
 
-  test("a promise has its time, and no timer after it", async () => {
+  test("a promise has a time limit, and no timer remains after it", async () => {
     const clock = new FakeClock();
     expect(await withTimeout(clock, 10, Promise.resolve(5), "late")).toBe(5);
     await expect(withTimeout(clock, 10, Promise.reject(new Error("no")), "late")).rejects.toThrow(
@@ -97,7 +97,7 @@ describe("waiting", () => {
 });
 
 describe("running calls", () => {
-  /** Records how long the timers are that were set, and whether they keep the process alive. */
+  /** Records the delays of timers, and whether they keep the process alive. */
   class WatchedClock extends FakeClock {
     readonly set: [number, boolean | undefined][] = [];
     override after(delayMs: number, run: () => void, holds?: boolean) {
@@ -188,7 +188,7 @@ describe("the calls of a server", () => {
     running.held.bytes = 999;
     expect(running.hasRoomFor(origin, false)).toBe(true);
     running.held.bytes = 1_000;
-    // A call whose memory has been counted runs all the same.
+    // A call whose memory was counted runs anyway.
     expect([running.hasRoomFor(origin, false), running.hasRoomFor(origin, true)]).toEqual([
       false,
       true,
@@ -347,7 +347,7 @@ describe("the items of a stream", () => {
     expect([given, queue.empty]).toEqual([[64, 32, 32], true]);
   });
 
-  test("of another connection need new credit, and the reader is told where they begin", () => {
+  test("of another connection need new credit, and the reader learns where they begin", () => {
     const queue = new ItemQueue();
     const given: string[] = [];
     void queue.push(1, (count) => void given.push(`first ${count}`));
@@ -383,7 +383,7 @@ describe("the items of a stream", () => {
   });
 });
 
-test("the last of several calls still ends with its time", () => {
+test("the last of several calls still times out", () => {
   const clock = new FakeClock();
   const running = new Running(clock);
   const expired: string[] = [];

@@ -4,7 +4,7 @@ import { createServer } from "callwire";
 import { serveHttp } from "callwire/http/node";
 import { expect, test } from "vitest";
 
-// Reading it as a URL threw where nobody caught it, and the process ended.
+// Parsing it as a URL threw an error that nothing caught, and the process ended.
 test("a request for an invalid URL is answered, and the server continues", async () => {
   const http = await serveHttp(createServer({}), { port: 0 });
   const socket = connect(http.port, "127.0.0.1");

@@ -5,7 +5,7 @@ import { serveHttp } from "callwire/http/node";
 import { sseLink } from "callwire/sse";
 import { expect, test } from "vitest";
 
-// The batch was answered with nothing, as one of notifications is.
+// The batch had no answer, like one of notifications.
 test.each([
   ["httpLink", httpLink],
   ["sseLink", sseLink],

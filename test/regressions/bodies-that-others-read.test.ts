@@ -12,7 +12,8 @@ const advice =
 const message = "other code read the body of a request before this handler";
 const methods = { add: (a: number, b: number) => a + b };
 
-// It was answered with a bare parse error, and with 400 by Hono, though the client had done nothing wrong.
+// It was answered with a bare parse error, and with 400 by Hono, although the client had done
+// nothing wrong.
 test("a Fastify route that mounts the handler after Fastify's body parser reports that", async () => {
   const log = new RecordingLog();
   const handle = nodeHandler(createServer(methods, { log }));

@@ -1,4 +1,4 @@
-/** Bytes beside messages, and requests that wait, take memory that the limits of a server have to count. */
+/** Bytes beside messages, and requests that wait, take memory that the limits of a server must count. */
 import { EventEmitter } from "node:events";
 import { connect, Socket } from "node:net";
 import { createClient, createServer, silentLog } from "callwire";

@@ -4,9 +4,10 @@ import { expect, test } from "vitest";
 import { HandLink } from "../client/hand-link.ts";
 import { requestText } from "../server/asking.ts";
 
-// The time of a call was counted from the last tick of a clock that stands still while the process does.
+// The timeout of a call was measured from the last tick of a clock that stands still while the
+// process does.
 
-/** A clock whose timers come late, as in a process that the system has stopped for a while. */
+/** A clock whose timers fire late, as in a process that the system has suspended for a while. */
 class LateClock implements Clock {
   readonly #timers = new FakeClock();
   #behindMs = 0;
@@ -23,7 +24,7 @@ class LateClock implements Clock {
     return this.#timers.after(delayMs, run);
   }
 
-  /** Time passes, and no timer hears of it. */
+  /** Time passes, and no timer fires. */
   pause(ms: number): void {
     this.#behindMs += ms;
   }
@@ -33,7 +34,7 @@ class LateClock implements Clock {
   }
 }
 
-test("a call that is made after a pause has its whole time", async () => {
+test("a call that is made after a pause has its whole timeout", async () => {
   const clock = new LateClock();
   const link = new HandLink();
   const client = createClient(link, { clock });
@@ -45,7 +46,7 @@ test("a call that is made after a pause has its whole time", async () => {
   expect(await call).toBe("in time");
 });
 
-test("a call after a pause has its whole time at the server", async () => {
+test("a call after a pause has its whole timeout at the server", async () => {
   const clock = new LateClock();
   let finish: (text: string) => void = () => {};
   const wait = () =>

@@ -18,7 +18,7 @@ import { requestText } from "../server/asking.ts";
 import { deferred } from "../transports/contract/wire.ts";
 import { turn } from "../transports/contract-methods.ts";
 
-/** Something that takes its time before a method, and how often the method ran. */
+/** Middleware that takes some time before a method, and how often the method ran. */
 function slow() {
   const ran: string[] = [];
   const opened = deferred();
@@ -40,7 +40,7 @@ function slow() {
 }
 
 test.each(["a method", "a stream", "params that are checked"])(
-  "a call does not begin after its time is up: %s",
+  "a call does not start after its timeout: %s",
   async (kind) => {
     const { ran, opened, use, params } = slow();
     const methods: Record<string, Methods> = {
@@ -75,7 +75,7 @@ test.each([
   ["2.0", requestText("note", [], { id: undefined })],
   ["1.0", requestText("note", [], { jsonrpc: undefined, id: null })],
 ])(
-  "a notification of %s begins also after its time is up, because nobody was told of it",
+  "a notification of %s starts even after its timeout, because its sender would not learn of it",
   async (_, text) => {
     const { ran, opened, use } = slow();
     const clock = new FakeClock();
@@ -95,7 +95,7 @@ test.each([
 test.each(["tcp", "http"])("a call that its caller gave up does not begin: %s", async (wire) => {
   const ran: string[] = [];
   const arrived = deferred();
-  // Looks for a caller until that is gone.
+  // Waits until the caller is gone.
   const use: Middleware = (next) => async (request, context) => {
     arrived.resolve();
     await once(context.signal, "abort");

@@ -26,7 +26,7 @@ function longReplies() {
 
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
-test("calls held back for a TCP peer that does not read do not run when it is cut off", async () => {
+test("calls held back for a TCP peer that does not read do not run when it is disconnected", async () => {
   const { methods, begun, count } = longReplies();
   await using server = await serveSocket(createServer(methods, { log: silentLog }), {
     port: 0,
@@ -39,12 +39,12 @@ test("calls held back for a TCP peer that does not read do not run when it is cu
   const [connection] = server.connections;
   await connection?.closed;
   await turn();
-  // The kernel takes some replies before it stops.
+  // The kernel accepts some replies before it stops.
   expect(count()).toBeLessThan(calls / 2);
   peer.destroy();
 });
 
-test("calls held back for a WebSocket that does not read do not run when it is cut off", async () => {
+test("calls held back for a WebSocket that does not read do not run when it is disconnected", async () => {
   const { methods, begun, count } = longReplies();
   const { port, url } = await serve(methods);
   const socket = connect(port, "127.0.0.1");
@@ -58,7 +58,7 @@ test("calls held back for a WebSocket that does not read do not run when it is c
   await begun;
   socket.resetAndDestroy();
   await once(socket, "close");
-  // The server hears of it in one of its next turns, which all run in this process.
+  // The server notices it in one of its next turns, which all run in this process.
   for (let i = 0; i < 20; i++) await turn();
   expect(count()).toBeLessThan(calls / 2);
 });

@@ -7,12 +7,16 @@ import { WebSocket } from "ws";
 import { deferred } from "../transports/contract/wire.ts";
 import { serve } from "../transports/http/wire.ts";
 
-// A socket that is paused still told of all calls that it had read, and the replies to all of them waited in memory.
+// A paused socket still emitted all messages that it had read, and the replies to all of them
+// waited in memory.
 
 const calls = 400;
 const length = 256 * 1024;
 
-/** A server of long replies, and a WebSocket that reads nothing, whose messages leave in one write. */
+/**
+ * A server of long replies, and a WebSocket that does not read, and sends its messages in one
+ * write.
+ */
 async function unread() {
   const begun = deferred();
   const told = deferred();

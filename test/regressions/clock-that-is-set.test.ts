@@ -23,7 +23,8 @@ import { HandLink } from "../client/hand-link.ts";
 import { deferred } from "../transports/contract/wire.ts";
 import { turn } from "../transports/contract-methods.ts";
 
-// Timeouts were measured by the time of day: setting the clock back kept calls for ever, setting it forward ended them.
+// Timeouts were measured by the time of day: setting the clock back kept calls forever, setting it
+// forward ended them.
 
 const start = 1_800_000_000_000;
 const hourMs = 3_600_000;
@@ -58,7 +59,7 @@ async function served(server: Server): Promise<string> {
   return http.url;
 }
 
-/** A method that tells when it has begun, and ends when the test says so. */
+/** A method that reports when it has started, and ends when the test says so. */
 function worker(options: ServerOptions) {
   const begun = deferred<Context>();
   const done = deferred<string>();
@@ -169,7 +170,7 @@ describe.each([
   ["back", -hourMs],
   ["forward", twoMinutesMs],
 ])("when the clock is set %s", (_, stepMs) => {
-  test("a call that is made for another gets what is left of its time", async () => {
+  test("a call that is made for another gets the rest of its time", async () => {
     const clock = new FakeClock(start);
     const { server, begun } = worker({ clock, timeoutMs: 1_000 });
     void clientOf(memoryPair(server, undefined)[1], new FakeClock())

@@ -6,12 +6,12 @@ import { expect, test } from "vitest";
 import { counted } from "../security/serving.ts";
 import { serve } from "../transports/http/wire.ts";
 
-// An Error without a code was taken for a principal without an id, who may call everything.
+// An Error without a code was taken for a principal without an id, which may call everything.
 test.each([
   ["an error without a code", () => new Error("bad")],
   ["later an error without a code", async () => new Error("bad")],
   ["a principal without an id", () => ({ roles: ["operator"] })],
-])("a credential that gives %s lets nobody in", async (_, verify) => {
+])("a credential that returns %s admits nobody", async (_, verify) => {
   const count = counted();
   const use = [authenticate({ verify } as unknown as Credential)];
   const { url } = await serve(count.methods, {}, { use });

@@ -1,4 +1,4 @@
-/** Texts that nest deeper than the stack is: they can be read, but not written again. */
+/** Texts that nest deeper than the stack: they can be read, but not written again. */
 
 import { createServer as createHttpServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -81,11 +81,11 @@ test("the same from an agent", async () => {
 });
 
 test("params in the query of a URL", async () => {
-  // As long as Node takes a URL.
+  // The longest URL that Node accepts.
   const path = `/rpc/stream?method=count&params=${nested(7_000)}`;
   const { port } = await serveHttp(server(), { port: 0 });
   const answer = await send(port, { method: "GET", path, headers: {} });
-  // Which of the two sentences depends on how deep the runtime can write.
+  // Which of the two sentences comes depends on how deep the runtime can write.
   expect(answer.text).toContain("nested");
   const handle = fetchHandler(server());
   const url = `http://localhost/rpc/stream?method=count&params=${deep}`;

@@ -22,7 +22,7 @@ const wires: readonly (readonly [string, Serve, LinkTo])[] = [
   ],
 ];
 
-// They ran once more, and nobody was there to cancel them.
+// They ran once more, and no caller was left to cancel them.
 test.each(wires)("calls that are cancelled in onLost are not sent again: %s", async (...wire) => {
   const [, serve, linkTo] = wire;
   const runs: string[] = [];
@@ -52,7 +52,7 @@ test.each(wires)("calls that are cancelled in onLost are not sent again: %s", as
   };
   await expect(read()).rejects.toMatchObject({ code: "ABORTED" });
   await waiting;
-  // Comes after whatever else was sent when the link had healed.
+  // Arrives after everything else that was sent when the link had reconnected.
   expect(await client.call("echo", ["healed"])).toBe("healed");
   expect(runs).toEqual(["wait", "ticks"]);
   await client.close();

@@ -19,7 +19,7 @@ const links: readonly (readonly [string, (url: string) => Link])[] = [
   ["sseLink", sseLink],
 ];
 
-// Over HTTP the call runs on, and what comes of it was kept for a reader who never came.
+// Over HTTP the call continued, and its result was kept for a reader that never came.
 test.each(links)(
   "a call that was cancelled holds up no other of its batch: %s",
   async (_, link) => {

@@ -1,7 +1,7 @@
 import { createServer } from "callwire";
 import { expect, test } from "vitest";
 
-/** Counts the characters that are looked at, where a clock could only guess. */
+/** Counts the characters that are read, since a clock could only guess. */
 function charactersRead(run: () => void): number {
   const { charCodeAt } = String.prototype;
   let count = 0;

@@ -5,7 +5,8 @@ import { expect, test } from "vitest";
 import { transport } from "../connection/hand-channel.ts";
 import { heapUsed } from "../heap.ts";
 
-// A part of a string refers to the whole: each call that waited kept all that its id had come with in one chunk.
+// A substring refers to the whole string: each call that waited kept everything that had arrived in
+// one chunk with its id.
 
 const MIB = 1_048_576;
 const calls = 100;

@@ -15,12 +15,12 @@ test("a lookup of keys that fails after it knew one is asked once, and all that 
     return answers.shift() ?? Promise.reject(new Error("the database is down"));
   };
   const { url } = await serve(counted().methods, {}, { use: [authenticate(apiKeys(lookup))] });
-  // One connection, of which it is remembered what it has shown.
+  // One connection, whose credentials are remembered.
   const link = httpLink(url, { connections: 1, headers: { "x-api-key": key } });
   await using client = createClient(link);
   expect(await client.call("who")).toBe("ann");
   expect(await client.call("who")).toBe("ann");
-  // A rejection that nobody hears would end the process.
+  // An unhandled rejection would end the process.
   await expect(client.call("who")).rejects.toMatchObject({ code: -32603 });
   expect(asked).toBe(3);
 });

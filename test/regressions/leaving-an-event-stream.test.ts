@@ -4,8 +4,8 @@ import { serveHttp } from "callwire/http/node";
 import { sseLink } from "callwire/sse";
 import { expect, test } from "vitest";
 
-// A reader that leaves says so with the id of the last event that it has. Without that, the server
-// keeps the call for the time of grace, in case the reader only lost its connection.
+// A reader that leaves says so with the id of its last event. Without that, the server keeps the
+// call for the grace period, in case the reader only lost its connection.
 const graceMs = 60_000;
 
 test("leaving a stream stops a producer that is ahead of the stored events", async () => {
@@ -20,7 +20,7 @@ test("leaving a stream stops a producer that is ahead of the stored events", asy
       }
     }),
   });
-  // One event is kept; the producer is further than that when the reader leaves.
+  // One event is kept; the producer has made more when the reader leaves.
   const http = await serveHttp(server, { port: 0, graceMs, replay: { maxEvents: 1 } });
   const client = createClient(sseLink(http.url));
   for await (const item of client.stream("endless")) if (item === 3) break;
@@ -49,7 +49,7 @@ test("a call that is cancelled before its first event arrived is stopped", async
     async fetch(url, init) {
       const response = await fetch(url, init);
       if (init.method === "POST") {
-        // The answer is on its way, and the caller has not seen any of it.
+        // The answer is on its way, and the caller has seen no part of it.
         await started;
         cancel.abort();
       }

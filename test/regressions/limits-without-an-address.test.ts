@@ -23,7 +23,7 @@ function guarded(): { handle: ReturnType<typeof fetchHandler>; log: RecordingLog
 
 const bunServer = { requestIP: () => ({ address: "192.0.2.1" }) };
 
-// Without an address nothing was limited, and nothing said so.
+// Without an address no limit applied, and no log line said so.
 describe("a limit per address under fetchHandler", () => {
   test.each([
     ["Deno", [{ remoteAddr: { hostname: "192.0.2.1", port: 50_000 } }]],

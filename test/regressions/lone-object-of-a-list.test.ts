@@ -6,7 +6,7 @@ import * as v from "valibot";
 import { afterAll, expect, test } from "vitest";
 import { z } from "zod";
 
-// One object alone travels by name, and methods whose params are a list refused it.
+// A single object travels by name, and methods whose params are an array refused it.
 const methods = {
   zod: method({ params: z.tuple([z.object({ x: z.number() })]) }, (points) => points),
   valibot: method({ params: v.array(v.object({ x: v.number() })) }, (points) => points),

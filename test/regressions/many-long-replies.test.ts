@@ -4,7 +4,7 @@ import { serveSocket, tcpLink } from "callwire/tcp";
 import { webSocketLink } from "callwire/ws";
 import { expect, test } from "vitest";
 
-/** Together more than a reader may let wait. */
+/** Together more than may wait for one reader. */
 const calls = 200;
 const length = 64 * 1024;
 

@@ -10,7 +10,7 @@ import { whileTimePasses } from "../passing-time.ts";
 
 const self: McpClientOptions = { name: "test", version: "1.0.0", log: silentLog };
 
-/** A clock that says when somebody waits. */
+/** A clock that reports when something waits on it. */
 class HeardClock extends FakeClock {
   readonly waited: Promise<void>;
   #heard: () => void = () => {};
@@ -28,7 +28,7 @@ class HeardClock extends FakeClock {
   }
 }
 
-/** Begins to answer a call of a tool, then breaks all connections and accepts no other. */
+/** Starts to answer a call of a tool, then breaks all connections and accepts no other. */
 async function dying(): Promise<RawServer> {
   const server = await rawServer(
     legacy((request, response: ServerResponse) => {
@@ -55,7 +55,7 @@ test("a call whose server was killed is lost, since it may have run", async () =
   expect((error as WireError).cause).toMatchObject({ code: "CONNECTION_FAILED" });
 });
 
-test("a call whose time is up while its server is gone names the loss as the cause", async () => {
+test("a call that times out while its server is gone names the loss as the cause", async () => {
   const server = await dying();
   const waiting = new HeardClock();
   const clock = new FakeClock();
@@ -63,7 +63,7 @@ test("a call whose time is up while its server is gone names the loss as the cau
   await using client = mcpClient(link, { ...self, clock, timeoutMs: 5_000 });
   const call = client.callTool("pay");
   call.catch(() => {});
-  // Only a stream that broke waits on this clock, before it is asked for again.
+  // Only a stream that broke waits on this clock, before it is requested again.
   await waiting.waited;
   clock.advance(6_000);
   await expect(call).rejects.toMatchObject({

@@ -49,7 +49,7 @@ test("a function that refuses further arguments says so, and one that takes them
 test("a default value gives its argument a type and a default", async () => {
   const server = mcpServer(
     {
-      // Built from text, because the compiler of the tests rewrites literals.
+      // Built from a string, because the compiler of the tests rewrites literals.
       find: new Function(
         `return (text, limit = 10_000, unit = 'm', exact = !1, tags = ["a"], more = {}, none = null, now = Date.now()) =>
           [text, limit, unit, exact, tags, more, none]`,

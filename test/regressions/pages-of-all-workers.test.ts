@@ -1,4 +1,4 @@
-/** A page about all workers takes time of each of them, so many requests for it must not ask each time. */
+/** A page about all workers takes time from each of them, so not every request for it may ask them. */
 import cluster from "node:cluster";
 import { expect, onTestFinished, test, vi } from "vitest";
 import type { SharedPage } from "../../src/protocol/shared-page.ts";
@@ -41,7 +41,7 @@ test("requests that come together share one look at all workers", async () => {
   await Promise.all(answers);
   expect(shown).toEqual(Array(50).fill(["a"]));
 
-  // The next one asks again.
+  // The next request asks again.
   const later = handler({}, {});
   expect(gathers().length).toBe(2);
   receive({ callwire: "gathered", id: gathers()[1]?.id, values: ["b"] });

@@ -6,7 +6,8 @@ import { root } from "../entries.ts";
 
 const run = promisify(execFile);
 
-// Where no socket kept the process, it ended before the time of a call was up, and nobody heard of it.
+// If no socket kept the process alive, it ended before the timeout of its call, which reported
+// nothing.
 beforeAll(build);
 
 async function printed(call: string): Promise<string> {
@@ -15,7 +16,7 @@ async function printed(call: string): Promise<string> {
     import { Connection, memoryChannels, memoryPair } from "callwire/connection";
     const later = (ms) => new Promise((resolve) => setTimeout(resolve, ms, "done"));
     const client = createClient(memoryPair(undefined, createServer({ later }))[0]);
-    // No server is there, since one would time out at the same moment.
+    // No server runs there, since one would time out at the same moment.
     const transport = { kind: "memory", headers: {}, remoteAddress: undefined };
     const unanswered = createClient(new Connection(memoryChannels()[0], { transport }));
     console.log(await ${call}.catch(({ code }) => code));`;

@@ -16,7 +16,7 @@ import { afterEach, describe, expect, test } from "vitest";
 import { deferred } from "../transports/contract/wire.ts";
 import { turn } from "../transports/contract-methods.ts";
 
-/** One call, its timeout travelling with it, in which all ends have the same clock. */
+/** One call whose timeout travels with it, and on whose way all have the same clock. */
 const timeoutMs = 1_000;
 const close: (() => Promise<unknown>)[] = [];
 
@@ -48,7 +48,7 @@ async function served(service: Service, connect: Connect): Promise<Link> {
   return connect(http.url);
 }
 
-/** A caller that hears of each report before it goes on. */
+/** A caller that awaits each report before it continues. */
 function caller(link: Link, clock: FakeClock) {
   const client = createClient(link, { clock });
   close.push(() => client.close());
@@ -119,7 +119,7 @@ describe.each(wires)("over %s", (_, connect) => {
     const clock = new FakeClock(1_000_000);
     const { server, begun } = workerOf(clock);
     const { answer, hears } = caller(await served(server, connect), clock);
-    // Which of the two ends is first to say so depends on the wire.
+    // Which side reports it first depends on the wire.
     const outcome = expect(answer).rejects.toThrow();
     const call = await begun;
     clock.advance(900);

@@ -11,7 +11,7 @@ const refused: Behaviour = () =>
   failure({ code: -32010, message: "Slow down", data: { ran: false, reason: "rate-limited" } });
 const unknown = { code: -32010, message: "Slow down", data: { ran: "unknown" } };
 
-/** The first attempt may have run, so that the refusal of the second must not say "did not run". */
+/** The first attempt may have run, so the refusal of the second must not say "did not run". */
 describe("an idempotent call that is lost, repeated and then refused may have run", () => {
   test("on a link that reconnects to a server that stops", async () => {
     const may = {

@@ -23,7 +23,7 @@ function guarded(isValid: () => boolean) {
   return createServer(echo, { use, log: silentLog });
 }
 
-// It was CLOSED, which says nothing of a credential.
+// It was CLOSED, which does not say that a credential was refused.
 describe("a connection that the server refused", () => {
   test("reports so in memory, as on other wires", async () => {
     const [near] = memoryPair(
@@ -47,9 +47,9 @@ describe("a connection that the server refused", () => {
   });
 });
 
-// It was tried ten times more, for 24 s, with a token that the server had refused.
+// It was tried ten more times, for 24 s, with a token that the server had refused.
 describe("reconnecting after the server refused the credential", () => {
-  test("is given up at once over WebSocket, and tried again by the next call", async () => {
+  test("fails at once over WebSocket, and is tried again by the next call", async () => {
     let isValid = true;
     let attempts = 0;
     const clock = new FakeClock();
@@ -69,7 +69,7 @@ describe("reconnecting after the server refused the credential", () => {
           throw error;
         }
       },
-      // Its time does not pass: a second attempt would wait for ever.
+      // Its time does not pass: a second attempt would wait forever.
       { clock, onLost: lost.resolve },
     );
     await using client = createClient(link);
@@ -85,7 +85,7 @@ describe("reconnecting after the server refused the credential", () => {
     expect(await client.call("echo", ["hi"])).toBe("hi");
   });
 
-  test("is given up at once over TCP", async () => {
+  test("fails at once over TCP", async () => {
     let opened = 0;
     const admit: Middleware["admit"] = (next) => (transport) => {
       opened++;
@@ -106,7 +106,7 @@ describe("reconnecting after the server refused the credential", () => {
     await expect(client.call("echo", ["hi"])).rejects.toMatchObject(unauthenticated);
     await lost.promise;
     expect(client.state).toBe("idle");
-    // A call is the proof: it makes the second connection, and no other was made before.
+    // The call proves it: it makes the second connection, and no other was made before.
     await expect(client.call("echo", ["hi"])).rejects.toMatchObject(unauthenticated);
     expect(opened).toBe(2);
   });

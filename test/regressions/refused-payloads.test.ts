@@ -52,7 +52,7 @@ describe.each(Object.entries(wires))("over %s", (_, open) => {
     expect(await small).toMatchObject([{ value: "held" }, { value: "held" }]);
   });
 
-  test("a message that is too long is told why, and the others that the wire broke", async () => {
+  test("a call that is too long gets the reason, and the others learn that the wire broke", async () => {
     const { server } = held();
     await using client = createClient(await open(server));
     const other = client.call("hold");

@@ -2,7 +2,8 @@ import { createClient, createServer, stream, topic } from "callwire";
 import { serveSocket, tcpLink } from "callwire/tcp";
 import { expect, test } from "vitest";
 
-// The first item of a turn was all that may wait. The system took it at once, and nobody told the second stream.
+// Only the first item of a turn had to wait. The system accepted it at once, and the second stream
+// was not notified.
 test("long items that are ready together all arrive over one connection", async () => {
   const news = topic<string>();
   const server = createServer(

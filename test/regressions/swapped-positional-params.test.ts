@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { z } from "zod";
 import { ask } from "../server/asking.ts";
 
-// Arktype sorts the members of a type by name, so that their order says nothing about positions.
+// Arktype sorts the members of a type by name, so their order says nothing about positions.
 const transfer = type({ to: "string", from: "string" });
 
 test("positional params are never given to the wrong names", async () => {

@@ -1,4 +1,7 @@
-/** A client and a server with different framings: both say so, instead of "Parse error" or nothing. */
+/**
+ * A client and a server with different framings: both report that, instead of "Parse error" or
+ * nothing.
+ */
 import { createClient, createServer, type Log, silentLog, WireError } from "callwire";
 import type { Framing } from "callwire/framing";
 import { serveSocket, tcpLink } from "callwire/tcp";

@@ -84,7 +84,7 @@ test.each([
   ["awaits", awaiting],
   ["reads the deadline", reading],
 ])(
-  "a stream is not cut off by the time limit of calls behind middleware that %s",
+  "a stream is not ended by the timeout of calls behind middleware that %s",
   async (_, middleware) => {
     const clock = new FakeClock();
     const server = createServer(

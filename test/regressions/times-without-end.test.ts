@@ -6,7 +6,7 @@ import { webSocketLink } from "callwire/ws";
 import { expect, test } from "vitest";
 import { deferred } from "../transports/contract/wire.ts";
 
-// Timers take a time that is too long for them for none at all.
+// Timers treat a delay that is too long for them as none.
 const month = 31 * 24 * 3_600_000;
 
 test.each([month, Number.POSITIVE_INFINITY])(

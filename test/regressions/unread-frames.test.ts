@@ -11,7 +11,7 @@ class UnreadChannel extends HandChannel {
   }
 }
 
-test("answers about bytes that nobody sends do not fill memory", async () => {
+test("answers about bytes that do not exist do not fill memory", async () => {
   const channel = new UnreadChannel();
   const service = createServer({}, { log: silentLog, limits: { maxBufferedBytes: 1_000 } });
   const connection = new Connection(channel, { service, transport });

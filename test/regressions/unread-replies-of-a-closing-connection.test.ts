@@ -1,4 +1,7 @@
-/** What waits in a socket that closes counts too, or each connection could leave a long reply behind. */
+/**
+ * Bytes that wait in a closing socket count too; otherwise each connection could leave a long reply
+ * behind.
+ */
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
@@ -12,10 +15,10 @@ import { socketBytes } from "../transports/socket-bytes.ts";
 
 const mebibyte = 1024 * 1024;
 const call = '{"jsonrpc":"2.0","method":"long","id":1}';
-/** Of each reply, so much at least does not fit into the buffers of the system. */
+/** At least this much of each reply does not fit into the buffers of the system. */
 const unsentBytes = 2 * mebibyte;
 const replyBytes = socketBytes + unsentBytes;
-/** There is room for one reply, and for the rest of one that was sent before, but not for the rest of all. */
+/** There is room for one reply, and for the rest of an earlier one, but not for the rest of all. */
 const maxWireBytes = replyBytes + 1.5 * unsentBytes;
 const clients = 3;
 
@@ -35,7 +38,7 @@ function longReplies() {
   return { server, nextLeft };
 }
 
-/** No time passes for sockets that close, so that they close only if they have to make room. */
+/** Closing sockets do not time out, so they close only if they have to make room. */
 function stopTime(): void {
   vi.useFakeTimers({ toFake: ["setTimeout"] });
   onTestFinished(() => void vi.useRealTimers());
@@ -52,7 +55,7 @@ function nextAccepted(): Promise<Socket> {
   });
 }
 
-test("TCP clients that close their side and do not read are cut off to make room", async () => {
+test("TCP clients that close their side and do not read are disconnected to make room", async () => {
   const { server, nextLeft } = longReplies();
   const served = await serveSocket(server, { port: 0, drainMs: 0 });
   onTestFinished(() => served.close());
@@ -70,7 +73,7 @@ test("TCP clients that close their side and do not read are cut off to make room
   await Promise.race(closed);
 });
 
-test("WebSocket clients that close and do not read are cut off to make room", async () => {
+test("WebSocket clients that close and do not read are disconnected to make room", async () => {
   const { server, nextLeft } = longReplies();
   const http = await serveHttp(server, { port: 0, drainMs: 0 });
   onTestFinished(() => http.close());

@@ -65,7 +65,7 @@ test("a socket gets no more replies than its peer seems to read", async () => {
 
 test("long replies of one turn over HTTP are bounded together", async () => {
   const mebibyte = 1024 * 1024;
-  // More than the system takes, so that the rest stays with the server until the end of the turn.
+  // More than the system accepts, so the rest stays with the server until the end of the turn.
   const length = socketBytes + 4 * mebibyte;
   const clients = 4;
   const gate = deferred();
@@ -103,7 +103,7 @@ test("long replies of one turn over HTTP are bounded together", async () => {
 
 test("long replies of one turn over sockets are bounded together", async () => {
   const mebibyte = 1024 * 1024;
-  // More than the system takes, so that the rest stays with the server until the end of the turn.
+  // More than the system accepts, so the rest stays with the server until the end of the turn.
   const length = socketBytes + 4 * mebibyte;
   const clients = 8;
   const gate = deferred();

@@ -26,7 +26,8 @@ test("a call that was accepted unsigned does not run as the principal of a later
   });
   const { port } = await serveSocket(server, { port: 0 });
   const end = rawStream(connect(port as number, "127.0.0.1"), newlineFraming);
-  // Somebody on the way speaks first, and the second of these calls waits for the end of the first.
+  // An attacker in the middle sends first, and the second of these calls waits for the end of the
+  // first.
   end.send('[{"jsonrpc":"2.0","method":"wait","id":1},{"jsonrpc":"2.0","method":"wipe","id":2}]');
   await running.promise;
   const seal = signedMessages({ key: signer })();

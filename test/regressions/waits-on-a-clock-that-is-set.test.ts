@@ -14,7 +14,7 @@ import { FallbackLimits } from "../../src/security/fallback-limits.ts";
 import { HandChannel, transport } from "../connection/hand-channel.ts";
 import { turn } from "../transports/contract-methods.ts";
 
-// Limits, pauses and what is kept for a while went by the time of day, which somebody may set.
+// Limits, pauses and cached values used the time of day, which an administrator may set.
 
 const start = 1_800_000_000_000;
 

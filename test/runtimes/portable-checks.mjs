@@ -1,4 +1,4 @@
-// What a client has to do whatever runtime it runs in and whatever link it has; bundled for pages too.
+// What a client must do on every runtime and with every link; bundled for pages too.
 import { createClient, RpcError } from "callwire";
 
 /** @typedef {ReturnType<typeof import("./portable-methods.mjs").portableServer>["api"]} Methods */

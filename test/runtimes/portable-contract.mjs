@@ -13,7 +13,7 @@ import { portableServer } from "./portable-methods.mjs";
 const [url = "", closedUrl = ""] = process.argv.slice(2);
 const { Bun, Deno } = /** @type {any} */ (globalThis);
 
-// Text in, text out.
+// Strings in, strings out.
 {
   const server = portableServer();
   check("receive answers at once when the method does", async () => {
@@ -31,7 +31,7 @@ const { Bun, Deno } = /** @type {any} */ (globalThis);
   });
 }
 
-// Both ends in memory.
+// Both peers in memory.
 {
   const [left, right] = memoryPair(createServer({ name: () => "left" }), portableServer());
   await exercise("in memory", left, { close: false });
@@ -89,7 +89,7 @@ await settled();
 const checks = lines.filter((line) => /^(not )?ok - /.test(line)).length;
 const broken = lines.some((line) => line.startsWith("not ok"));
 console.log([...lines, `1..${checks}`].join("\n"));
-// Whatever still listens must not keep the process.
+// A server that still listens must not keep the process alive.
 process.exit(broken ? 1 : 0);
 
 async function serveWithBun() {

@@ -52,7 +52,7 @@ function portableMethods() {
   };
 }
 
-/** What has happened, for those who wait for it instead of sleeping. */
+/** Events that have happened, for tests that wait for them instead of sleeping. */
 class Journal {
   /** @type {Set<string>} */
   #noted = new Set();

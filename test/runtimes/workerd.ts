@@ -52,7 +52,7 @@ export async function startWorker(entry: string): Promise<StartedWorker> {
   };
 }
 
-/** The port that workerd took, which it prints as a line of JSON. */
+/** The port that workerd chose, which it prints as a line of JSON. */
 async function portOf(child: ChildProcess): Promise<number> {
   let told = "";
   for await (const chunk of child.stdio[3] as Readable) {

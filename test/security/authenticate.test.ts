@@ -131,7 +131,7 @@ describe("over HTTP", () => {
       return JSON.parse(text).result.methods.map(({ name }: { name: string }) => name);
     };
     expect(await names({})).toEqual(["echo"]);
-    // This caller is on the same machine, and so may know of system/wipe.
+    // This caller is on the same machine, so it may know of system/wipe.
     expect(await names(ann)).toEqual(["who", "echo", "fail", "system/wipe"]);
   });
 
@@ -218,7 +218,7 @@ describe("over WebSocket", () => {
     expect(count.calls).toBe(1);
   });
 
-  test("with anonymous methods, each call is checked by itself", async () => {
+  test("with anonymous methods, each call is checked separately", async () => {
     const use = [authenticate(byToken, { anonymous: ["echo"] })];
     const http = await serve(counted().methods, {}, { use });
     await using client = createClient(webSocketLink(http.url));
@@ -234,7 +234,7 @@ describe("over WebSocket", () => {
   });
 
   test.each(["a token", "an API key"])(
-    "%s that expires is none from then on, also where the connection is open",
+    "%s that expires is invalid from then on, even on an open connection",
     async (kind) => {
       const { privateKey, publicKey } = await generateKeyPair("ES256");
       const keys = { keys: [{ ...(await exportJWK(publicKey)), alg: "ES256" }] };
@@ -250,7 +250,7 @@ describe("over WebSocket", () => {
       const http = await serve(counted().methods, {}, { use });
       const headers: Record<string, string> =
         kind === "a token" ? { authorization: `Bearer ${token}` } : { "x-api-key": key };
-      // The clock jumps, and a call that spans the jump must not have waited for so long.
+      // The clock jumps, and a call that spans the jump must not seem to have waited that long.
       const timeoutMs = Number.POSITIVE_INFINITY;
       await using client = createClient(webSocketLink(http.url, { headers }), { timeoutMs });
       expect(await client.call("who")).toBe("ann");
@@ -431,7 +431,7 @@ describe("sockets and pipes", () => {
     await server.close();
   });
 
-  test("a TCP peer without a credential gets an error and is cut off", async () => {
+  test("a TCP peer without a credential gets an error and is disconnected", async () => {
     const { server, count } = serverOf([authenticate([trustedProcess(), byToken])]);
     const { port = 0 } = await serveSocket(server, { port: 0 });
     const raw = new RawSocket({ port }).send(`${request("who")}\n`);

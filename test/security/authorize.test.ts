@@ -93,7 +93,7 @@ describe("the access rule of a method", () => {
   test("a string that contains the name of a role or a scope does not count", async () => {
     const { methods } = counted();
     const read = method({ access: { scopes: ["notes:read"] } }, () => 1);
-    // As somebody has them who passes on the claims of a token as they are.
+    // As from a program that passes on the claims of a token unchanged.
     const claims = { roles: "cooperator", scopes: "notes:read-own" } as unknown as Principal;
     const use = [authenticate(bearer(() => ({ ...claims, id: "eve" })))];
     const { port } = await serve({ ...methods, read }, {}, { use });

@@ -1,4 +1,4 @@
-/** Options that are no numbers, such as of a variable that is not set, would switch off what they are for. */
+/** Options that are not numbers, for example from an unset variable, would disable what they limit. */
 import {
   auditLog,
   discloseErrors,

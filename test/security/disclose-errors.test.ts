@@ -45,7 +45,7 @@ async function errorOf(port: number, method: string, headers: object = {}) {
 }
 
 test.each(["fail", "later", "leak", "unsendable", "unsendableLater"])(
-  "in production %s tells an id, under which the log has all of it",
+  "in production %s returns an id, under which the log has the details",
   async (method) => {
     const { logged, options } = serverOf();
     const { port } = await serve(methods, {}, options);

@@ -46,7 +46,7 @@ function token(own: Pair, { claims, header, key }: Form = {}): Promise<string> {
     .sign(key ?? own.privateKey);
 }
 
-/** Where an issuer publishes its keys. */
+/** The address at which an issuer publishes its keys. */
 async function endpoint(keys: JWK[]) {
   const state = { keys, asked: 0, status: 200 };
   const server = createHttpServer((_, response) => {
@@ -165,7 +165,7 @@ describe("a token", () => {
   });
 });
 
-// CVE-2026-22817 and its kin.
+// CVE-2026-22817 and similar ones.
 describe("algorithm confusion", () => {
   test("HS256 with the public RSA key as the secret is refused", async () => {
     const key = await pair("k1", "RS256");

@@ -1,4 +1,7 @@
-/** What a connection has shown is remembered; that must let in nobody whom a new connection would not. */
+/**
+ * A connection's credentials are remembered; that must not admit a caller that a new connection
+ * would not.
+ */
 import { Agent, request as httpRequest } from "node:http";
 import { silentLog } from "callwire";
 import { authenticate } from "callwire/security";

@@ -13,7 +13,7 @@ test("callers that make up names in long messages do not fill memory", async () 
   onTestFinished(() => server.close());
   const { port = 0 } = await serveSocket(server, { port: 0 });
   await using client = createClient(tcpLink({ port }));
-  // Not with `rejects`, which keeps what it was given.
+  // Not with `rejects`, which keeps its argument.
   const callOnce = async (i: number) => {
     const made = client.call(`docs-that-somebody-made-up-${i}`, [long]);
     expect(await made.catch((error: RpcError) => error.code)).toBe(-32004);
@@ -21,6 +21,6 @@ test("callers that make up names in long messages do not fill memory", async () 
   await callOnce(0);
   const before = heapUsed();
   for (let i = 1; i <= calls; i++) await callOnce(i);
-  // All that they sent is 50 MB.
+  // The names together have 50 MB.
   expect(heapUsed() - before).toBeLessThan(10 * MIB);
 });

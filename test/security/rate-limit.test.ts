@@ -123,7 +123,7 @@ test("by principal, callers from one address have a bucket each, and headers sho
   expect(first.headers["ratelimit-policy"]).toBe('"address";q=100;w=100, "principal";q=1;w=2');
   expect((await ask(ann)).status).toBe(429);
   expect((await ask(root)).status).toBe(200);
-  // Refused before anybody is known, it counts for the address alone.
+  // Refused before the caller is known, it counts only for the address.
   expect((await ask({})).headers["ratelimit"]).toMatch(/^"address";r=96;t=4$/);
 });
 
@@ -171,7 +171,7 @@ describe("the store in memory", () => {
   });
 });
 
-test("while a store fails, each process limits by itself, and logs it once", async () => {
+test("while a store fails, each process limits on its own, and logs it once", async () => {
   const broken: LimitStore = { take: () => Promise.reject(new Error("redis is away")) };
   const logged: string[] = [];
   const log = { ...silentLog, error: (_: object, message: string) => void logged.push(message) };
@@ -205,7 +205,7 @@ test("a store that does not answer delays only some calls, and is tried again la
   const statuses = await Promise.all(Array.from({ length: 20 }, status));
   expect(statuses.filter((other) => other === 200)).toHaveLength(1);
   expect(asked).toBe(1);
-  // Now and then one call asks whether it is back, and not each of them.
+  // Now and then one call checks whether the store is back, not each of them.
   clock.advance(1_000);
   const asking = Promise.all([status(), status()]);
   await expect.poll(() => asked).toBe(2);

@@ -1,4 +1,4 @@
-/** Servers with guards, and what they wrote down. */
+/** Servers with guards, and their logs. */
 import { type Methods, method, type Principal, type ServerOptions, stream } from "callwire";
 import { bearer, equalSecrets, type VerifyToken } from "callwire/security";
 

@@ -1,7 +1,7 @@
 import { method } from "callwire";
 import { z } from "zod";
 
-/** Tells callers who they are, and counts what ran. */
+/** Returns callers their own identity, and counts what ran. */
 export function whoami() {
   const ran: string[] = [];
   const methods = {

@@ -33,7 +33,7 @@ function result(id: unknown, value: unknown): object {
   return { jsonrpc: "2.0", result: value, id };
 }
 
-/** An error that may also say more in `data`. */
+/** An error that may have more in `data`. */
 function error(id: unknown, code: number, message: string): object {
   return { jsonrpc: "2.0", error: expect.objectContaining({ code, message }), id };
 }

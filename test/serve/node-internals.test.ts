@@ -1,4 +1,7 @@
-/** What `serveHttp` relies on in Node without a promise of it in the docs; these fail if a new version changes it. */
+/**
+ * Behaviour of Node that `serveHttp` relies on although the docs do not promise it; these tests
+ * fail if a new version changes it.
+ */
 import { once } from "node:events";
 import { createServer as createNodeServer, type ServerResponse } from "node:http";
 import { type AddressInfo, connect } from "node:net";

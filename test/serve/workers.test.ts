@@ -26,7 +26,7 @@ const methods = `
   export const crash = () => void setImmediate(() => process.kill(process.pid, "SIGKILL"));
 `;
 
-/** The processes that answer, asked over a new connection each time until there are so many. */
+/** The processes that answer, asked over a new connection each time until this many are known. */
 async function pids(origin: string, count: number): Promise<Set<number>> {
   const found = new Set<number>();
   while (found.size < count) found.add(await ask(origin));
@@ -57,7 +57,7 @@ test("workers share a port, and one page has the metrics of all", async () => {
   expect(await counted()).toBe(before + 5);
   expect(served.stdout.match(/serves 2 methods/g)).toHaveLength(1);
 
-  // The counts of workers that have ended stay.
+  // The counts of workers that have ended remain.
   served.child.kill("SIGHUP");
   await served.shown(/restarted 2 workers/, "stderr");
   expect(await counted()).toBe(before + 5);

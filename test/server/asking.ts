@@ -1,4 +1,4 @@
-/** Asking a server in process, as a wire would. */
+/** Calls a server in process, as a wire would. */
 import type { ErrorObject, Log, Origin, Server } from "callwire";
 
 export interface Response {
@@ -27,7 +27,7 @@ export interface Issue {
   readonly message: string;
 }
 
-/** What is wrong with the params, by the words of the server. */
+/** What is wrong with the params, in the words of the server. */
 export function issuesOf({ error }: Response): readonly Issue[] {
   return ((error?.data ?? {}) as { issues?: Issue[] }).issues ?? [];
 }
@@ -38,7 +38,7 @@ export interface LogEntry {
   readonly message: string;
 }
 
-/** Keeps what is logged. */
+/** Keeps the log entries. */
 export class RecordingLog implements Log {
   readonly entries: LogEntry[] = [];
 

@@ -1,4 +1,4 @@
-/** What those hear who write JavaScript, or a cast too many. */
+/** Errors for users who write JavaScript, or one cast too many. */
 import { type } from "arktype";
 import { createClient, createServer, method, type Schema, stream, topic } from "callwire";
 import { serveHttp } from "callwire/http/node";
@@ -8,7 +8,7 @@ import { wsHandler, wsUpgrade } from "callwire/ws";
 import { expect, test } from "vitest";
 import { z } from "zod";
 
-/** As zod made schemas before it knew of Standard Schema. */
+/** As zod made schemas before it supported Standard Schema. */
 const oldSchema = { parse: (value: unknown) => value, _def: {} } as unknown as Schema;
 const wrong = <T>(value: unknown): T => value as T;
 
@@ -35,7 +35,7 @@ test.each([
   [{ local: "yes" }, "needs arrays for roles and scopes, and a boolean for local"],
   [true, "must be an object"],
   [null, "must be an object"],
-])("the access rule %j, which would let everybody in or nobody, is refused", (rule, fault) => {
+])("the access rule %j, which would admit everyone or nobody, is refused", (rule, fault) => {
   const wipe = method({ access: wrong<object>(rule) }, () => 1);
   expect(() => createServer({ wipe })).toThrow(new TypeError(`"wipe": access ${fault}`));
   if (typeof rule !== "object" || rule === null) return;
@@ -69,7 +69,7 @@ test("a class is refused by its name, as it cannot be called", () => {
       new TypeError('"group/Account" is a class, which cannot be called; give a function'),
     );
   }
-  // A name that only begins so, and an instance with a method of its own.
+  // A name that only begins like that, and an instance with its own method.
   const classify = () => "a";
   expect(createServer({ classify, class: () => "b" }).methodNames()).toContain("classify");
 });
@@ -172,7 +172,7 @@ test.each([Number.NaN, 0, -1, "10", null])(
     const connections = told("maxConnections");
     expect(() => wsUpgrade(server, { maxConnections: most })).toThrow(connections);
     expect(() => wsHandler(server, { maxConnections: most })).toThrow(connections);
-    // Of the time to write 0 means that there is no limit, as in Node.
+    // Where 0 means no limit for writing, as in Node.
     for (const name of limit === 0 ? ["maxConnections"] : ["maxConnections", "writeTimeoutMs"]) {
       const options = { port: 0, [name]: most };
       await expect(serveHttp(server, options)).rejects.toThrow(told(name));

@@ -127,7 +127,8 @@ test("the entries of a batch run at the same time, within their limit", async ()
   const entries = Array.from({ length: 8 }, (_, id) => requestText("work", [id], { id }));
   const answer = server.receive(`[${entries.join(",")}]`);
   expect(gates).toHaveLength(3);
-  // The last that started ends first, so that the order of the answers is not that of their ends.
+  // The last call that started ends first, so the order of the answers is not the order in which
+  // calls end.
   for (let done = 0; done < 8; done++) {
     const last = gates.findLastIndex((gate) => gate !== undefined);
     gates[last]?.open(undefined);

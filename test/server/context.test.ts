@@ -17,7 +17,7 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-/** Methods that hand the context of each call to the test. */
+/** Methods that pass the context of each call to the test. */
 function watched(): { contexts: Context[]; methods: Methods } {
   const contexts: Context[] = [];
   const keep = (_: unknown, call: Context) => {

@@ -12,7 +12,7 @@ import { expect, test } from "vitest";
 import { Gate, RecordingLog, requestText } from "./asking.ts";
 
 const timedOut = '{"jsonrpc":"2.0","error":{"code":-32003,"message":"Request timeout"},"id":1}';
-/** Deadlines are kept to within two ticks of the shared timer. */
+/** Deadlines are exact to within two ticks of the shared timer. */
 const slackMs = 20;
 
 function stuckServer(options: ServerOptions = {}, definition: { timeoutMs?: number } = {}) {
@@ -33,7 +33,7 @@ function stuckServer(options: ServerOptions = {}, definition: { timeoutMs?: numb
   return { clock, log, gate, calls, server };
 }
 
-/** Whether an answer has come, once everything that waits for nothing but its turn has run. */
+/** Whether an answer has come, once everything that waits only for its turn has run. */
 async function hasCome(answer: unknown): Promise<boolean> {
   let come = false;
   void Promise.resolve(answer).then(() => {
@@ -43,7 +43,7 @@ async function hasCome(answer: unknown): Promise<boolean> {
   return come;
 }
 
-/** Expects that the answer comes when the time is over, not before, and that it is a timeout. */
+/** Expects a timeout as the answer exactly when the time is over. */
 async function expectTimeout(clock: FakeClock, answer: unknown, afterMs: number): Promise<void> {
   clock.advance(afterMs - 1);
   expect(await hasCome(answer)).toBe(false);
@@ -99,7 +99,7 @@ test("a result after the deadline is dropped", async () => {
   const { clock, gate, log, server } = stuckServer();
   const answer = server.receive(requestText("stuck"));
   clock.advance(1_000 + slackMs);
-  // Were it written, this result would be logged as one that JSON cannot hold.
+  // If it were written, this result would be logged as one that JSON cannot express.
   gate.open(1n);
   expect(await answer).toBe(timedOut);
   expect(server.running.size).toBe(0);

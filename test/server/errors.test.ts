@@ -114,7 +114,7 @@ test("data that JSON cannot hold is left out of an error", async () => {
       '{"jsonrpc":"2.0","error":{"code":1,"message":"x"},"id":1}',
     );
   }
-  // The other three are nothing in JSON.
+  // JSON has no values for the other three.
   const sentence = "dropped the data of an error that cannot be serialized as JSON";
   expect(told).toEqual([
     [{ err: expect.any(TypeError), code: 1 }, sentence],

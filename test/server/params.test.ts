@@ -17,7 +17,7 @@ interface Library {
   readonly pair: Schema;
   /** `text` as a string that becomes a number. */
   readonly parsed: Schema;
-  /** Where the library does not tell the order of its members. */
+  /** If the library does not reveal the order of its members. */
   readonly positional: boolean;
 }
 

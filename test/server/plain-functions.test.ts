@@ -1,4 +1,4 @@
-/** Plain functions, whose params have names in their text only. */
+/** Plain functions, whose params have names only in their source. */
 import { createClient, createServer } from "callwire";
 import { memoryPair } from "callwire/connection";
 import { openrpcDocument } from "callwire/openrpc";
@@ -7,7 +7,7 @@ import { ask } from "./asking.ts";
 
 type Plain = (...args: never[]) => unknown;
 
-/** The function that a text means, with that text as its source. */
+/** The function with this source. */
 function written(source: string): Plain {
   return new Function(`return (${source})`)() as Plain;
 }
@@ -17,7 +17,7 @@ function member(source: string): Plain {
   return Object.values(written(`() => ({ ${source} })`)() as Record<string, Plain>)[0] as Plain;
 }
 
-/** In each form that can be written, and all answer what they got. */
+/** In every form that can be written; all return what they got. */
 const several: Readonly<Record<string, Plain>> = {
   arrow: written("(a, b) => [a, b]"),
   "async arrow": written("async(a,b)=>[a,b]"),
@@ -104,7 +104,7 @@ describe("called with an object that is an argument itself", () => {
   });
 });
 
-describe("the document tells the names that the text tells", () => {
+describe("the document has the names that the source has", () => {
   const namesOf = (f: Plain) => {
     const { paramStructure, params } = openrpcDocument({ f }).methods[0] ?? {};
     return [paramStructure, params?.map(({ name }) => name)];

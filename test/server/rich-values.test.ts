@@ -401,7 +401,7 @@ describe("a file in an item", () => {
   });
 });
 
-test("bytes travel in the message where its wire carries none beside it", async () => {
+test("bytes travel in the message if its wire carries none beside it", async () => {
   const server = createServer({ file: () => new Blob(["abc"]) });
   const text = await server.receive('{"jsonrpc":"2.0","method":"file","id":1,"types":{}}');
   expect(JSON.parse(text as string)).toMatchObject({ result: { data: "YWJj", size: 3 } });

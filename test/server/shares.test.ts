@@ -1,4 +1,4 @@
-/** Addresses share what a server can run, so that one of them cannot keep out the others. */
+/** Addresses share what a server can run, so that one of them cannot shut out the others. */
 import { request } from "node:http";
 import { createServer, type ServerOptions, silentLog } from "callwire";
 import { serveHttp } from "callwire/http/node";

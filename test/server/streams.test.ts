@@ -16,16 +16,16 @@ import { z } from "zod";
 import { callsOf, cancelCall } from "../../src/protocol/origin-calls.ts";
 import { ask, Gate, RecordingLog, requestText } from "./asking.ts";
 
-/** A peer on a duplex wire that keeps what it is told. */
+/** A peer on a duplex wire that keeps what it receives. */
 class RecordingPeer {
   readonly heard: { method: string; params: Params | undefined }[] = [];
-  /** What the wire says when it is asked whether it takes more. */
+  /** The answer of the wire to whether it accepts more. */
   full: Promise<void> | undefined = undefined;
   readonly peer: Peer = {
     ...new Origin().peer,
     canNotify: true,
     notify: (name, params) => {
-      // A wire writes what it sends, and throws what cannot be written.
+      // A wire serializes what it sends, and throws if it cannot.
       JSON.stringify(params);
       return this.heard.push({ method: name, params }) > 0;
     },

@@ -15,7 +15,7 @@ function serving(options?: Parameters<typeof topic>[0]) {
   return { prices, api: createClient<typeof methods>(link).api };
 }
 
-/** The server has heard what was sent when a message has gone there and back. */
+/** After one round trip the server has received everything that was sent before. */
 const exchanged = () => new Promise((resolve) => setImmediate(resolve));
 
 test("every subscriber gets what is published after it subscribed", async () => {
@@ -64,7 +64,7 @@ test("a subscriber that leaves is forgotten", async () => {
 test("a subscriber that leaves before it began to read is forgotten", async () => {
   const prices = topic<number>();
   const methods = {
-    // What happened before, and then what happens: the topic is joined first, so that nothing is missed.
+    // The event before, and then later ones: the topic is joined first, so that no event is missed.
     history: stream({}, async function* (_, call) {
       const news = prices.subscribe(call);
       yield 0;

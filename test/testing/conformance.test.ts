@@ -30,9 +30,9 @@ import { root } from "../entries.ts";
 import { ownPort } from "../own-port.ts";
 import { memoryLine } from "./memory-line.ts";
 
-/** A server that answers everything is never waited for so long, however busy the machine is. */
+/** A server that answers everything is never waited for that long, however busy the machine is. */
 const patient = { timeoutMs: 30_000 };
-/** Only what never comes is waited for on a wire in memory. */
+/** On a wire in memory, only what never arrives is waited for. */
 const impatient = { timeoutMs: 50 };
 
 const closing: (() => unknown)[] = [];
@@ -360,7 +360,7 @@ describe("a report", () => {
   });
 });
 
-/** A server in a process of its own, which `[null]` ends. */
+/** A server in its own process, which `[null]` ends. */
 async function fragileServer(): Promise<{ child: ChildProcess; address: string }> {
   const program = `
     const server = require("node:net").createServer((socket) => {

@@ -1,7 +1,7 @@
-/** A wire without I/O: whatever is answered is there before any time has passed. */
+/** A wire without I/O: every answer is there before any time has passed. */
 import type { LineListener, LineWire } from "callwire/testing";
 
-/** Newline framing. `hear` is given what is written, in the pieces in which it was. */
+/** Newline framing. `hear` gets the written data, in the pieces in which it was written. */
 export function memoryLine(hear: (text: string, listener: LineListener) => unknown): LineWire {
   const [encoder, decoder] = [new TextEncoder(), new TextDecoder()];
   return {

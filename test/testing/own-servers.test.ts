@@ -61,7 +61,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-/** What failed, with enough to see why. */
+/** The failures, with enough to see their reason. */
 function faults({ results }: ConformanceReport): string[] {
   return results.flatMap(({ case: { id }, outcome, reason, exchanges }) =>
     outcome === "failed" ? [`${id}: ${reason} (${JSON.stringify(exchanges.at(-1))})`] : [],
@@ -113,7 +113,7 @@ const wires: Readonly<Record<string, () => ConformanceWire>> = {
 };
 
 describe("our own server passes every case", () => {
-  // Side by side, since most of it is waiting for what should not come.
+  // Concurrently, since most of the time is waiting for answers that should not come.
   test.concurrent.each(Object.entries(wires))(
     "over %s",
     (_, wire) => expectPerfect(wire()),

@@ -12,7 +12,8 @@ import { describe, expect, test } from "vitest";
 import { methods } from "../../examples/demo/methods.ts";
 import { memoryLine } from "./memory-line.ts";
 
-// A check that cannot fail is worse than none: for each group a server that is wrong in its way.
+// A check that cannot fail is worse than none: for each group of cases, a server that is wrong in
+// its own way.
 
 const server = createServer(methods, { log: silentLog });
 
@@ -26,7 +27,7 @@ async function rightAnswer({ body }: ExchangeRequest): Promise<ExchangeAnswer> {
     : { status: 200, headers, body: text };
 }
 
-/** A wire of its own, to a server that answers rightly but for what `change` does. */
+/** A wire to a server of its own, which answers correctly except for what `change` does. */
 function wireTo(
   change: (answer: ExchangeAnswer, request: ExchangeRequest) => ExchangeAnswer,
   abilities: ExchangeWire["abilities"] = new Set(),
@@ -40,7 +41,7 @@ function wireTo(
   };
 }
 
-/** Changes what is said about each response, in a batch too. */
+/** Changes the contents of each response, also in a batch. */
 function eachReply(change: (reply: Record<string, unknown>) => unknown): ExchangeWire {
   return wireTo((answer) => {
     if (answer.body === "") return answer;
@@ -50,7 +51,7 @@ function eachReply(change: (reply: Record<string, unknown>) => unknown): Exchang
   });
 }
 
-/** What the same text would be answered with if it were this. */
+/** The answer to the same text if it were this. */
 function readAs(change: (text: string) => string): ExchangeWire {
   return {
     ...wireTo((answer) => answer),
@@ -63,7 +64,7 @@ function failed({ results }: ConformanceReport): string[] {
 }
 
 async function failedIn(wire: ConformanceWire, group: string): Promise<string[]> {
-  // Right answers are there at once; only what never comes is waited for.
+  // Correct answers are there at once; only what never arrives is waited for.
   const report = await runConformance(wire, { timeoutMs: 50 });
   return failed(report).filter((id) => id.startsWith(`${group}/`));
 }
@@ -166,7 +167,7 @@ const wrong: readonly [group: string, what: string, wire: ExchangeWire, ids: str
       (answer) => ({ ...answer, status: 500, headers: { "content-type": "text/html" } }),
       new Set(["http"]),
     ),
-    // Its bytes are read with replacements for what is not UTF-8.
+    // Its bytes are decoded with replacements for what is not UTF-8.
     ["http/status", "http/content-type", "http/notification-status", "http/not-utf8"],
   ],
   [

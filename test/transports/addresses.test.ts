@@ -5,7 +5,7 @@ import { tcpLink, unixLink } from "callwire/tcp";
 import { connectWebSocket, webSocketLink } from "callwire/ws";
 import { WebSocket as PlatformWebSocket } from "undici";
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
-// What browsers, Deno, Bun and Workers get.
+// The link of browsers, Deno, Bun and Workers.
 import { httpLink as fetchLink } from "../../src/transports/http/fetch-link.ts";
 import { webSocketLink as nativeLink } from "../../src/transports/ws/native-client.ts";
 import { serve } from "./http/wire.ts";

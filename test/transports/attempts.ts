@@ -2,7 +2,7 @@ import type { ReconnectOptions } from "callwire/connection";
 import { FakeClock } from "callwire/testing";
 import { expect } from "vitest";
 
-/** Follows a link that tries again and again to heal, until it tries no more. */
+/** Follows a link that tries to reconnect, until it no longer tries. */
 export class Attempts {
   readonly #most: number;
   readonly #clock = new FakeClock();
@@ -21,7 +21,7 @@ export class Attempts {
     };
   }
 
-  /** Resolves when the last connection was lost; fails where another attempt would follow. */
+  /** Resolves when the last connection was lost; fails if another attempt follows. */
   async over(): Promise<void> {
     // The first attempt is made at once, and each of the others after a pause.
     for (let lost = 2; lost <= this.#most; lost++) {

@@ -8,7 +8,10 @@ import { root } from "../entries.ts";
 const folder = mkdtempSync(join(tmpdir(), "callwire-"));
 process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
 
-/** A program of the tests as one file that Node runs; it holds the library as the sources have it now. */
+/**
+ * A program of the tests as one file that Node runs; it contains the library from its current
+ * sources.
+ */
 export function bundle(source: URL): string {
   const file = join(folder, basename(source.pathname).replace(/\.ts$/, ".mjs"));
   buildSync({
@@ -18,7 +21,7 @@ export function bundle(source: URL): string {
     format: "esm",
     platform: "node",
     tsconfig: join(root, "tsconfig.json"),
-    // Packages that are no modules look for Node's own by require.
+    // CommonJS packages load Node's modules with require.
     banner: {
       js: 'import { createRequire } from "node:module"; const require = createRequire(import.meta.url);',
     },

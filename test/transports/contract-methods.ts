@@ -1,5 +1,5 @@
 /**
- * The methods that the contract of a wire calls. A server in another process is made of the same:
+ * The methods that the contract of a wire calls. A server in another process has the same ones:
  * `serverOf(fixture)` with a fixture that travelled there as JSON.
  */
 import { createHash, randomBytes } from "node:crypto";
@@ -19,7 +19,7 @@ import {
 import { z } from "zod";
 import { serverOf as conformanceServerOf, type ProfileName } from "../conformance/profiles.ts";
 
-/** Which server a wire is to serve, in words that can be sent to another process. */
+/** Describes the server of a wire in values that can be sent to another process. */
 export interface Fixture {
   readonly profile: "contract" | ProfileName;
   readonly limits?: Partial<Limits>;
@@ -36,7 +36,7 @@ export function serverOf(fixture: Fixture): Server {
   return server;
 }
 
-/** What has happened in the server, for callers that wait for it instead of sleeping. */
+/** Events in the server, for callers that wait for them instead of sleeping. */
 class Journal {
   readonly #noted = new Set<string>();
   readonly #waiting = new Map<string, (() => void)[]>();
@@ -91,7 +91,7 @@ function contractMethods(draining: () => boolean) {
           const group = groups.get(key) ?? [];
           groups.set(key, group);
           if (group.push(() => resolve(value)) < count) return;
-          // Later, so that no call of the group is answered within the turn that brought it.
+          // Later, so that no call of the group is answered in the turn in which it arrived.
           void turn().then(() => {
             for (const answer of group.reverse()) answer();
           });
@@ -109,7 +109,7 @@ function contractMethods(draining: () => boolean) {
         void journal.seen(`${key} released`).then(() => resolve("released"));
       });
     }),
-    /** The same, deaf to its signal. */
+    /** The same, ignoring its signal. */
     deaf: method({ params: keyed, result: z.string() }, async ({ key }) => {
       journal.note(`${key} started`);
       await journal.seen(`${key} released`);
@@ -126,7 +126,7 @@ function contractMethods(draining: () => boolean) {
       for (let i = 0; i < count; i++) call.notify("pushed", [i]);
       return count;
     }),
-    /** Notifies without a pause for breath until the caller is cut off. */
+    /** Sends notifications without a pause until the caller is disconnected. */
     flood: method(
       { params: z.object({ key: z.string(), most: z.number() }) },
       async (params, call) => {
@@ -148,15 +148,15 @@ function contractMethods(draining: () => boolean) {
         try {
           return await call.peer.call(params.method, params.params);
         } catch (error) {
-          // What the other end answered does not pass through by itself.
+          // The reply of the peer is not passed on automatically.
           if (isRpcError(error)) throw new RpcError(error.code, error.message, error.data);
           throw error;
         }
       },
     ),
-    /** Calls the same method of the other end, which calls it here, so many levels deep. */
+    /** Calls the same method of the peer, which calls it here, this many levels deep. */
     nest: method({ params: z.object({ depth: z.number() }) }, nest),
-    /** Asks the other end what is left of this call's time. */
+    /** Asks the peer how much time this call has left. */
     relayed_deadline: method({}, (_, call) =>
       createClient(call.peer).call("deadline", undefined, { within: call }),
     ),
@@ -175,7 +175,7 @@ function contractMethods(draining: () => boolean) {
         return "done";
       },
     ),
-    /** Reports once, when some time has passed, and tells by how much that moved its deadline. */
+    /** Reports once, after some time, and returns by how much that moved its deadline. */
     renewed: method({}, async (_, call) => {
       const first = Number(call.deadline);
       const start = Date.now();
@@ -195,7 +195,7 @@ function contractMethods(draining: () => boolean) {
       for (let i = 0; i < items; i++) yield i;
       throw new RpcError(1002, "Broken off", { items });
     }),
-    /** Where its reader is to be `heard` first, waits after the first item until `<key> heard` is noted. */
+    /** If its reader is to be `heard` first, waits after the first item until `<key> heard` is noted. */
     endless: stream(
       {
         params: z.object({
@@ -209,7 +209,8 @@ function contractMethods(draining: () => boolean) {
           for (let i = 0; ; i++) {
             if (heard && i === 1) await journal.seen(`${key} heard`);
             counts.set(key, i + 1);
-            // As long on a wire that compresses, which would find what stands in earlier items too.
+            // As long on a wire that compresses, which would also find repetitions of earlier
+            // items.
             yield { i, filler: randomBytes(bytes).toString("base64").slice(0, bytes) };
           }
         } finally {
@@ -217,7 +218,7 @@ function contractMethods(draining: () => boolean) {
         }
       },
     ),
-    /** Counts what it has made; after the first item it waits until `<key> heard` is noted. */
+    /** Counts the items that it has made; after the first it waits until `<key> heard` is noted. */
     counting: stream(
       { params: z.object({ key: z.string(), to: z.number() }) },
       async function* (params) {
@@ -245,7 +246,7 @@ function contractMethods(draining: () => boolean) {
       throw new RpcError(1004, "Refused", value);
     },
 
-    /** Reads a file, and tells what it was. */
+    /** Reads a file, and returns its description. */
     weigh: method({ params: z.object({ file: z.instanceof(Blob) }) }, async ({ file }) => ({
       size: file.size,
       type: file.type,
@@ -262,7 +263,7 @@ function contractMethods(draining: () => boolean) {
         file: new File([bytes], "copy", { type }),
       };
     }),
-    /** Reads a stream when `<key> read` is noted, and notes if that fails. */
+    /** Reads a stream when `<key> read` is noted, and notes a failure. */
     drink: method(
       {
         params: z.object({ key: z.string(), bytes: z.instanceof(ReadableStream<Uint8Array>) }),
@@ -279,7 +280,7 @@ function contractMethods(draining: () => boolean) {
         }
       },
     ),
-    /** A stream of so many bytes, of which it counts those that were asked for. */
+    /** A stream of this many bytes, which counts the bytes that were requested. */
     pour: method(
       { params: z.object({ key: z.string(), length: z.number() }), result: byteStream() },
       ({ key, length }) => {
@@ -299,19 +300,19 @@ function contractMethods(draining: () => boolean) {
         );
       },
     ),
-    /** Sends a file to the other end. */
+    /** Sends a file to the peer. */
     delivered: method({ params: z.object({ length: z.number() }) }, async ({ length }, call) => {
       const client = createClient(call.peer, { values: "rich" });
       return client.call("received", [new Blob([new Uint8Array(length).fill(5)])]);
     }),
 
-    /** Adds up what is uploaded. */
+    /** Adds up the uploaded items. */
     sum: method({ upload: z.number(), result: z.number() }, async (_, call) => {
       let sum = 0;
       for await (const item of call.upload) sum += item;
       return sum;
     }),
-    /** Reads so many items, and answers without the rest. */
+    /** Reads this many items, and answers without the rest. */
     first_of: method(
       { params: z.object({ key: z.string(), count: z.number() }), upload: z.unknown() },
       async ({ key, count }, call) => {
@@ -348,7 +349,7 @@ function contractMethods(draining: () => boolean) {
       return read;
     }),
 
-    /** Goes on until the server begins to close, and a little longer. */
+    /** Continues until the server begins to close, and a little longer. */
     until_draining: method({ params: keyed, result: z.string() }, async ({ key }) => {
       journal.note(`${key} started`);
       while (!draining()) await turn();

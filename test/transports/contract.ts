@@ -46,9 +46,12 @@ export { serverOf } from "./contract-methods.ts";
 
 /** Which parts of the contract a wire keeps in each run; the full run has them all. */
 export interface Extent {
-  /** Not where only the frames, or what is on the other side of a gateway, differ from a wire that has them. @default true */
+  /**
+   * False if only the frames, or what is on the other side of a gateway, differ from another wire
+   * that has them. @default true
+   */
   readonly transcripts?: boolean;
-  /** Not where the wire that garbage comes in by is tried elsewhere. @default true */
+  /** False if the wire on which garbage arrives is tested elsewhere. @default true */
   readonly faults?: boolean;
 }
 

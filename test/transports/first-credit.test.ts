@@ -1,4 +1,4 @@
-/** A reader of whom the producer hears nothing: what arrives for it is held, so that it gives no credit. */
+/** A reader that sends nothing to the producer: its messages are held, so that it gives no credit. */
 import { MessageChannel } from "node:worker_threads";
 import {
   type Client,
@@ -31,7 +31,7 @@ function endless() {
       for (;;) yield state.made++;
     }),
   };
-  // The call is dispatched after the message that brought it.
+  // The call is dispatched after the message in which it arrived.
   const slowly: Middleware = (next) => async (request, context) => {
     await turn();
     return next(request, context);
@@ -50,7 +50,7 @@ function endless() {
 
 type Endless = ReturnType<typeof endless>;
 
-/** Lets nothing in until it is released. */
+/** Holds all incoming messages until it is released. */
 class Held implements Channel {
   readonly #channel: Channel;
   readonly #late: (() => void)[] = [];
@@ -136,7 +136,7 @@ const readings: Record<string, (client: Client<Endless["methods"]>) => AsyncIter
 
 describe.each(Object.keys(wires))("over %s", (wire) => {
   test.each(
-    // A port takes what is called at once, before anybody can know that it is iterated over.
+    // A port receives a call at once, before the client can know that it is iterated over.
     Object.keys(readings).filter((reading) => !(wire === "worker" && reading === "client.api")),
   )("a producer runs ahead of %s by a window, also at the start", async (reading) => {
     const served = endless();
@@ -190,7 +190,7 @@ describe("through a gateway", () => {
     const { wrapChannel, hold, release } = holding();
     const gateway = await joined(served, (channel) => {
       const own = wrapChannel(channel);
-      // What the upstream offers is heard.
+      // The list of the upstream's methods has arrived.
       release();
       return own;
     });

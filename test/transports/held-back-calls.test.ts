@@ -4,7 +4,7 @@ import { serveSocket, tcpLink } from "callwire/tcp";
 import { webSocketLink } from "callwire/ws";
 import { expect, test } from "vitest";
 
-/** Many times as much as may be in flight. */
+/** Many times as many as may be in flight. */
 const calls = 200;
 const text = "x".repeat(20_000);
 
@@ -41,7 +41,7 @@ function server() {
     running--;
     return value.length;
   };
-  // Some ten of them.
+  // About ten of them.
   return createServer({ size }, { limits: { maxInFlightBytes: 1_000_000 } });
 }
 

@@ -10,7 +10,7 @@ import { describeTransport, type Host, Inbox, serverOf } from "./contract.ts";
 
 const transport = { kind: "memory", headers: {}, remoteAddress: undefined };
 
-/** A channel in memory that can break, and whose other end can stop reading. */
+/** A channel in memory that can break, and whose peer can stop reading. */
 class FrailChannel implements Channel {
   readonly #inner: Channel;
   #listener: ChannelListener | undefined;
@@ -49,7 +49,7 @@ class FrailChannel implements Channel {
     this.#inner.close(reason);
   }
 
-  /** From now on nobody reads what is sent here. */
+  /** From now on the peer reads nothing. */
   stall(): void {
     this.#unread ??= [];
   }

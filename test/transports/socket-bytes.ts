@@ -1,6 +1,9 @@
 import { readFileSync } from "node:fs";
 
-/** How much the system may keep for a TCP connection whose other end does not read, in one direction. */
+/**
+ * How many bytes the system may keep for a TCP connection whose peer does not read, in one
+ * direction.
+ */
 export const socketBytes = mostOf("tcp_wmem") + mostOf("tcp_rmem");
 
 /** The last of three numbers: the least, the usual and the most bytes of a buffer. */

@@ -1,7 +1,10 @@
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { onTestFinished } from "vitest";
 
-/** A line to a port, on which one bit of all that the server sends is turned over from some moment on. */
+/**
+ * A line to a port, on which one bit of everything that the server sends is flipped from some
+ * moment on.
+ */
 export interface SpoiledLine {
   readonly port: number;
   spoil(): void;

@@ -1,6 +1,6 @@
 import { turn } from "./contract-methods.ts";
 
-/** Looks again and again until what is read stays the same, and gives it. `pause` lies between two looks. */
+/** Reads repeatedly until the value stays the same, and returns it. `pause` is between two reads. */
 export async function standstill<T>(
   read: () => T | Promise<T>,
   pause: () => Promise<unknown> = turn,

@@ -128,9 +128,9 @@ test("the api has the params and results of its methods", async () => {
   await api.echo("hi", 1, 2);
   // @ts-expect-error there is no such method
   await api.math.subtract({ a: 1, b: 2 });
-  // @ts-expect-error a group is no method
+  // @ts-expect-error a group is not a method
   await api.math({ a: 1, b: 2 });
-  // @ts-expect-error a method is no group
+  // @ts-expect-error a method is not a group
   await api.now.then();
 });
 
@@ -211,7 +211,7 @@ test("a known name must be used by its kind, with its params", async () => {
   expectTypeOf(await client.call("math/sum")).toEqualTypeOf<number>();
   expectTypeOf(await client.notify("now")).toEqualTypeOf<void>();
   for await (const item of client.stream("letters")) expectTypeOf(item).toEqualTypeOf<"a">();
-  // What any function gives may be a stream too.
+  // The return value of a function may be a stream too.
   expectTypeOf(await client.call("anything")).toBeAny();
   for await (const item of client.stream("anything")) expectTypeOf(item).toEqualTypeOf<unknown>();
   const either = Math.random() < 0.5 ? "now" : "later";

@@ -15,13 +15,13 @@ import type { configSchema } from "../../src/cli/gateway/schema.ts";
 test("a route leads to an upstream that there is", () => {
   const upstreams = { math: { targets: { one: () => tcpLink({ port: 1 }) } } };
   void (() => createGateway({ upstreams, routes: [{ method: "*", to: "math" }] }));
-  // @ts-expect-error "maths" is no upstream.
+  // @ts-expect-error "maths" is not an upstream.
   void (() => createGateway({ upstreams, routes: [{ method: "*", to: "maths" }] }));
 
   defineGateway({ upstreams: { math: { url: "ws://x" } }, routes: [{ method: "*", to: "math" }] });
   defineGateway({
     upstreams: { math: { url: "ws://x" } },
-    // @ts-expect-error "maths" is no upstream.
+    // @ts-expect-error "maths" is not an upstream.
     routes: [{ method: "*", to: "maths" }],
   });
 });

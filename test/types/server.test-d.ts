@@ -53,15 +53,15 @@ test("a handler returns what its result schema takes, now or later", () => {
   method({ result: z.date().transform((date) => date.getTime()) }, () => new Date());
   method({ result: v.string() }, () => "x");
   method({ result: type("number") }, () => 1);
-  // @ts-expect-error: a string is no number.
+  // @ts-expect-error: a string is not a number.
   method({ result: z.number() }, () => "1");
-  // @ts-expect-error: a promise of a string is no number.
+  // @ts-expect-error: a promise of a string is not a number.
   method({ result: z.number() }, async () => "1");
   // @ts-expect-error: a member is missing.
   method({ result: z.object({ a: z.number(), b: z.number() }) }, () => ({ a: 1 }));
-  // @ts-expect-error: nothing is no number.
+  // @ts-expect-error: undefined is not a number.
   method({ result: v.number() }, () => {});
-  // @ts-expect-error: a string is no number.
+  // @ts-expect-error: a string is not a number.
   method({ result: type("number") }, () => "1");
 });
 
@@ -137,7 +137,7 @@ test("errors that methods share keep their codes, or do not compile", () => {
   expectTypeOf(find).toExtend<Method>();
 
   const WIDE = { code: 1404, data: z.object({ id: z.string() }) };
-  // @ts-expect-error: its code is any number, so that callers could not tell it from other errors.
+  // @ts-expect-error: the type of its code is `number`, so callers could not tell it from other errors.
   method({ errors: { WIDE } }, () => 1);
   // @ts-expect-error: so it is in a contract.
   method({ errors: { WIDE } });
@@ -174,11 +174,11 @@ test("a stream yields what its item schema takes", () => {
     yield to;
   });
   stream({ item: z.number() }, () => [1, 2]);
-  // @ts-expect-error: a string is no number.
+  // @ts-expect-error: a string is not a number.
   stream({ item: z.number() }, () => ["1"]);
   stream(
     { item: z.number() },
-    // @ts-expect-error: a string is no number.
+    // @ts-expect-error: a string is not a number.
     async function* () {
       yield "1";
     },
@@ -208,7 +208,7 @@ test("methods, groups and functions make a server that knows their types", () =>
     string | undefined | Promise<string | undefined>
   >();
   expectTypeOf(methods).toExtend<Methods>();
-  // @ts-expect-error: a number is no method.
+  // @ts-expect-error: a number is not a method.
   createServer({ one: 1 });
 });
 

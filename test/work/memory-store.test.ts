@@ -28,7 +28,7 @@ describe("a store in memory", () => {
     store.save(recordOf("third"));
     expect([store.load("first"), store.load("yours")?.id]).toEqual([undefined, "yours"]);
     store.save(recordOf("fourth"));
-    // All that is left to remove belongs to an owner that has less.
+    // The records that are left to remove belong to an owner that has fewer.
     expect(() => store.save(recordOf("fifth"))).toThrow(/busy/i);
   });
 

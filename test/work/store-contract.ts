@@ -17,7 +17,10 @@ export function recordOf(id: string, more: Partial<WorkRecord> = {}): WorkRecord
   };
 }
 
-/** What every store must do. `open` gives one that is empty, or that no other test has used. */
+/**
+ * The requirements for every store. `open` returns one that is empty, or that no other test has
+ * used.
+ */
 export function storeContract(open: () => Promise<WorkStore>): void {
   test("returns what was stored, until it is removed", async () => {
     const store = await open();
@@ -66,7 +69,7 @@ export function storeContract(open: () => Promise<WorkStore>): void {
   });
 }
 
-/** What every store that processes share must do besides. */
+/** The additional requirements for stores that processes share. */
 export function sharedStoreContract(open: () => Promise<WorkStore>): void {
   test("gives the records that have changed since", async () => {
     const store = await open();

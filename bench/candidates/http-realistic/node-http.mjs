@@ -1,4 +1,4 @@
-/** By hand: no schema, every reply at once, whatever the others do. */
+/** By hand: no schema, and each reply is sent at once. */
 import { createServer } from "node:http";
 import { listening } from "../listening.mjs";
 

@@ -1,4 +1,4 @@
-/** One server for all candidates of the suite; they differ in their guards alone. */
+/** One server for all candidates of the suite; only their guards differ. */
 import { createServer, method } from "callwire";
 import { serveHttp } from "callwire/http/node";
 import { createApiKey } from "callwire/security/keys";
@@ -8,7 +8,7 @@ const { key, record } = createApiKey({ id: "bench", principal });
 
 export const records = [record];
 
-/** Every candidate is sent the key, so that looking at it makes the difference. */
+/** Every candidate gets the key, so that only checking it makes the difference. */
 export async function guarded(options, definition = {}) {
   const methods = { add: method(definition, ([a, b]) => a + b) };
   const { port } = await serveHttp(createServer(methods, options), { port: 0, host: "127.0.0.1" });

@@ -1,4 +1,4 @@
-/** What the signature itself costs, with the text to sign at hand. */
+/** What the signature itself costs, with the text to sign given. */
 import {
   createHash,
   createHmac,

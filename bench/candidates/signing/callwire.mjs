@@ -9,7 +9,7 @@ import {
 } from "callwire/security/signing";
 import { body, call, ed25519, hmac, nonce } from "./material.mjs";
 
-/** The store has a line of its own; here the same signature is verified again and again. */
+/** The store has its own row; here the same signature is verified repeatedly. */
 const nonces = { take: () => "new" };
 
 async function overHttp({ signer, verifier }) {
@@ -44,7 +44,7 @@ export default () => ({
     const origin = new Origin();
     let opener;
     let i = 0;
-    // A connection takes each message once, so that the same ones need a new connection.
+    // A connection accepts each message once, so repeating the same ones needs a new connection.
     return () => {
       if (i % texts.length === 0) opener = seal();
       if (opener.open(texts[i++ % texts.length], origin) !== body) throw new Error("refused");
@@ -68,7 +68,7 @@ export default () => ({
     const clock = { now: () => now, elapsed: () => now, after: () => ({ cancel() {} }) };
     const store = memoryNonces({ clock, capacity: 1_000_001, quota: 1_000_001 });
     let i = 0;
-    // Two generations of half a million: as many are held as the store may hold.
+    // Two generations of half a million: the most that the store may hold.
     return () => {
       if (i % 500_000 === 499_999) now += 120_001;
       const value = nonce(i++);

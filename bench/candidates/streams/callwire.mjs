@@ -8,7 +8,7 @@ export default () => {
     }),
   });
   const [link] = memoryPair(undefined, server);
-  // A stream of millions of items outlives the usual timeout of a call.
+  // A stream of millions of items takes longer than the default timeout of a call.
   const { api } = createClient(link, { timeoutMs: 3_600_000 });
   return (to) => api.count({ to });
 };

@@ -14,7 +14,7 @@ import { plural } from "./units.ts";
 export function MethodsPanel() {
   const list = useRef<HTMLDivElement>(null);
   const typed = search.value.trim();
-  /** Arrow keys, Home and End move through the methods, of which only one is a tab stop. */
+  /** Arrow keys, Home and End move through the methods; only one of them is a tab stop. */
   const walk = (event: KeyboardEvent): void => {
     const buttons = [...(list.current?.querySelectorAll<HTMLButtonElement>("button.method") ?? [])];
     const at = buttons.indexOf(document.activeElement as HTMLButtonElement);

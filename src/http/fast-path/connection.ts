@@ -90,7 +90,7 @@ export class FastConnection implements FastWire, Sender {
     socket.on("close", this.#onClose);
   }
 
-  /** Whether it waits for a further request, of which nothing has arrived. */
+  /** Whether it waits for its next request, and nothing of that has arrived. */
   get isIdle(): boolean {
     const isWaiting = this.#message === undefined && this.#partial === undefined;
     return this.#isUsed && isWaiting && this.#unsent === "";

@@ -4,7 +4,7 @@ import type { ContentBlock } from "../content.ts";
 import { invalidArguments } from "../errors.ts";
 import { type ToolDefinition, tool } from "./tool.ts";
 
-/** A part of what an agent says. */
+/** A part of an agent's message. */
 interface AgentPart {
   readonly text?: string;
   /** Base64. */

@@ -76,7 +76,7 @@ export type Route =
   | { readonly kind: "call"; readonly text: string; readonly known: boolean }
   /** It resumes a stream that another request began. */
   | ({ readonly kind: "resume" } & Recorded)
-  /** It ends a stream that another request began, and its call. */
+  /** It ends the stream of another request, together with its call. */
   | ({ readonly kind: "drop" } & Recorded);
 
 interface Recorded {

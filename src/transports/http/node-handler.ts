@@ -44,7 +44,7 @@ export function handleNode(
   response: ServerResponse,
   awaitsContinue = false,
 ): void {
-  // Other code may have answered, and passed the request on all the same.
+  // Other code may have answered, and still passed the request on.
   if (response.headersSent) return;
   endpoint.handle(new NodeMessage(request, response, endpoint.rules.limits, awaitsContinue));
 }

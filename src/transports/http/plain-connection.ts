@@ -65,7 +65,7 @@ export interface ConnectionOwner {
   known: PlainReplyHead | undefined;
   /** The connection can send the next request, for this long. */
   freed(connection: PlainConnection, idleMs: number): void;
-  /** undici has to read this reply; the bytes are what has arrived of it. */
+  /** undici has to read this reply; the bytes are the part that has arrived. */
   handOver(call: PlainCall, socket: Socket, bytes: Buffer): void;
   /** An idle connection can no longer be used. */
   closed(connection: PlainConnection): void;

@@ -22,7 +22,7 @@ import { ResponseBytes } from "./response-bytes.ts";
 /** How long an event stream may take to end after the reply before its connection is closed. */
 const endMs = 1_000;
 
-/** Receives one response from the pool: JSON, or events of which the reply is the last. */
+/** Receives one response from the pool: JSON, or events that end with the reply. */
 export class PoolCall implements Dispatcher.DispatchHandler {
   readonly #payload: Payload;
   readonly #maxBytes: number;

@@ -109,14 +109,14 @@ export class Liveness {
   /** A node of the cluster was lost, and with it what was passing through it. */
   nodeGone(): void {
     if (!this.#isOn) return;
-    for (const [, call] of this.#mailbox.outgoing.list()) {
+    for (const call of this.#mailbox.outgoing.list()) {
       // Others are sent again anyway.
       call.isAtRisk = call.patience === 0;
       call.unanswered = 0;
     }
     if (!this.#hasWorkers) this.#greet();
     const isScheduled = this.#urgentRounds > 0;
-    // One more for the first `$/hello`, and one that loses what is unanswered.
+    // One more round for the first `$/hello`, and one that fails the calls without an answer.
     this.#urgentRounds = mostUnanswered + 2;
     if (!isScheduled) this.#scheduleUrgent();
     this.pingSoon();
@@ -208,9 +208,9 @@ export class Liveness {
     const { outgoing, incoming } = this.#mailbox;
     if (!this.#state.down && !this.#mailbox.isClosed) {
       if (outgoing.size > 0 && !this.#hasWorkers) this.#greet();
-      for (const [token, call] of outgoing.list()) {
+      for (const call of outgoing.list()) {
         if (call.isNew) call.isNew = false;
-        else if (!call.isAtRisk) this.#probe(token, call);
+        else if (!call.isAtRisk) this.#probe(call);
       }
       this.#ping(false);
       for (const call of incoming.list()) {
@@ -252,16 +252,16 @@ export class Liveness {
     this.#mailbox.notify(this.#workers, "$/hello", undefined, reply);
   }
 
-  #probe(token: string, call: OutgoingCall): void {
+  #probe(call: OutgoingCall): void {
     const { outgoing } = this.#mailbox;
     const where = call.remote ?? (this.#hasWorkers ? this.#workers : undefined);
-    if (call.unanswered >= mostUnanswered) outgoing.lose(token, call, call.isAtRisk);
+    if (call.unanswered >= mostUnanswered) outgoing.lose(call, call.isAtRisk);
     else if (where !== undefined) {
       call.unanswered++;
       // Includes the credit given so far: if credit were lost, both sides would wait for each other.
       const { credit, uploaded } = call;
       const params = credit + uploaded === 0 ? undefined : { given: credit, uploaded };
-      outgoing.notify(where, token, "$/held", params);
+      outgoing.notify(where, call, "$/held", params);
     }
   }
 
@@ -275,7 +275,7 @@ export class Liveness {
   }
 
   #urgentRound(): void {
-    const atRisk = this.#mailbox.outgoing.list().filter(([, call]) => call.isAtRisk);
+    const atRisk = this.#mailbox.outgoing.list().filter(({ isAtRisk }) => isAtRisk);
     // After a reconnect all open calls are sent again anyway.
     if (atRisk.length === 0 || this.#state.down) this.#urgentRounds = 0;
     // While answers arrive, more may follow.
@@ -283,9 +283,9 @@ export class Liveness {
     else {
       this.#urgentRounds--;
       if (!this.#hasWorkers) this.#greet();
-      for (const [token, call] of atRisk) this.#probe(token, call);
+      for (const call of atRisk) this.#probe(call);
     }
-    if (this.#urgentRounds === 0) for (const [, call] of atRisk) call.isAtRisk = false;
+    if (this.#urgentRounds === 0) for (const call of atRisk) call.isAtRisk = false;
   }
 
   #ping(isUrgent: boolean): void {

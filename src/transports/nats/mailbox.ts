@@ -139,7 +139,7 @@ export class Mailbox implements StateListener {
     } else send();
   }
 
-  #publish(subject: string, text: string, reply?: string, headers?: MsgHdrs): void {
+  #publish(subject: string, text: string, reply = "", headers?: MsgHdrs): void {
     if (this.isClosed) throw closed();
     if (this.#state.down) {
       const isOver = this.connection.isClosed();
@@ -148,10 +148,8 @@ export class Mailbox implements StateListener {
     if (!this.fits(text)) throw tooLarge(this.connection);
     this.#unflushed += text.length;
     try {
-      if (headers !== undefined)
-        this.connection.publish(subject, text, { reply: reply ?? "", headers });
-      else if (reply !== undefined) this.connection.publish(subject, text, { reply });
-      else this.connection.publish(subject, text);
+      const options = headers === undefined ? { reply } : { reply, headers };
+      this.connection.publish(subject, text, options);
     } catch (error) {
       if (isTooLarge(error)) throw tooLarge(this.connection, error);
       throw notConnected(gone, error);

@@ -24,6 +24,8 @@ export interface Sending {
 
 /** A payload that was sent to one worker and awaits its reply. */
 export class OutgoingCall {
+  /** The last token of its reply subject. */
+  readonly token: string;
   readonly sending: Sending;
   /** How many times it was sent again to another worker; only idempotent calls are. */
   readonly repeats: number;
@@ -49,7 +51,14 @@ export class OutgoingCall {
   #undelivered = 0;
   #items = 0;
 
-  constructor(sending: Sending, remote: string | undefined, repeats = 0, patience = 0) {
+  constructor(
+    token: string,
+    sending: Sending,
+    remote: string | undefined,
+    repeats = 0,
+    patience = 0,
+  ) {
+    this.token = token;
     this.sending = sending;
     this.repeats = repeats;
     this.patience = patience;
@@ -57,15 +66,14 @@ export class OutgoingCall {
     this.remote = remote;
   }
 
-  repeat(patience: number): OutgoingCall {
-    return new OutgoingCall(this.sending, undefined, this.repeats + 1, patience);
+  repeat(token: string, patience: number): OutgoingCall {
+    return new OutgoingCall(token, this.sending, undefined, this.repeats + 1, patience);
   }
 
   /** Starts again with the first subject. */
-  firstSubject(): string {
+  startAgain(): void {
     this.#undelivered = 0;
     this.subject = this.sending.route.subject;
-    return this.subject;
   }
 
   /** The next subject to try, or undefined if there is none left. */

@@ -29,7 +29,7 @@ export class OutgoingCalls {
   readonly #subjects: Subjects | undefined;
   readonly #open = new BriefMap<string, OutgoingCall>();
   /** Calls that failed because the connection broke, until their workers can be told. */
-  readonly #abandoned = new Map<string, OutgoingCall>();
+  #abandoned: OutgoingCall[] = [];
 
   constructor(mailbox: Mailbox, subjects: Subjects | undefined) {
     this.#mailbox = mailbox;
@@ -40,8 +40,8 @@ export class OutgoingCalls {
     return this.#open.size;
   }
 
-  list(): readonly (readonly [string, OutgoingCall])[] {
-    return this.#open.list();
+  list(): readonly OutgoingCall[] {
+    return this.#open.list().map(([, call]) => call);
   }
 
   isOpen(token: string): boolean {
@@ -64,7 +64,7 @@ export class OutgoingCalls {
         this.#mailbox.liveness.greetOnce();
         if (payload.requests.length > 1) this.#cancelSingly(payload);
         const sending = { payload, text, headers, route, resolve, reject };
-        this.#send(new OutgoingCall(sending, route.remote));
+        this.#send(new OutgoingCall(this.#mailbox.nextToken("o"), sending, route.remote));
       } catch (error) {
         // Asynchronously: a tight retry loop would starve the reconnect.
         setTimeout(reject, 0, error);
@@ -75,24 +75,20 @@ export class OutgoingCalls {
   receive(token: string, message: Msg, reply: string): void {
     const call = this.#open.get(token);
     if (message.data.length === 0 && isUndelivered(message)) {
-      if (call !== undefined) this.#undelivered(token, call);
+      if (call !== undefined) this.#undelivered(call);
       return;
     }
     const text = this.#mailbox.text(message, call !== undefined);
-    if (text === undefined) {
-      this.#settle(token, call)?.reject(badReply("the reply is not UTF-8"));
-    } else if (
-      !text.includes('"method"') ||
-      !this.#receiveNotice(token, call, text, message, reply)
-    ) {
-      if (call?.hasItemsBefore(message) === false) this.#failIncomplete(token, call);
-      else this.#settle(token, call)?.resolve(text);
-    }
+    if (text?.includes('"method"') && this.#receiveNotice(call, text, message, reply)) return;
+    if (call === undefined) return;
+    if (text === undefined) this.#settle(call).reject(badReply("the reply is not UTF-8"));
+    else if (call.hasItemsBefore(message)) this.#settle(call).resolve(text);
+    else this.#failIncomplete(call);
   }
 
   fail(error: WireError): void {
-    this.#abandoned.clear();
-    for (const [token, call] of this.#open.list()) this.#settle(token, call)?.reject(error);
+    this.#abandoned = [];
+    for (const call of this.list()) this.#settle(call).reject(error);
   }
 
   /** The replies to a batch arrive together, so its other calls would wait for one that was cancelled here only. */
@@ -101,9 +97,8 @@ export class OutgoingCalls {
       const { cancel } = each;
       const cancelBoth = (error: WireError): void => {
         cancel?.(error);
-        for (const [token, call] of this.#open.list()) {
-          if (call.sending.payload.requests === requests)
-            this.#sendCancel(token, call, requests[i]?.id);
+        for (const call of this.list()) {
+          if (call.sending.payload.requests === requests) this.#sendCancel(call, requests[i]?.id);
         }
       };
       each.cancel = cancelBoth;
@@ -113,14 +108,14 @@ export class OutgoingCalls {
   /** NATS refused a publish. Returns whether a call or a stream failed because of that. */
   forbidden(subject: string): boolean {
     let fails = false;
-    for (const [token, call] of this.#open.list()) {
+    for (const call of this.list()) {
       const isUnsent = call.subject === subject;
       // Without credit, a stream would soon stop, and an upload would lack items.
       const isNeeded = call.credit > 0 || call.uploaded > 0;
       if (!isUnsent && !(isNeeded && call.remote === subject)) continue;
       const code = isUnsent ? "CONNECTION_FAILED" : "CONNECTION_LOST";
       const error = new WireError(code, `this user may not publish to ${subject}`);
-      this.#settle(token, call)?.reject(error);
+      this.#settle(call).reject(error);
       fails = true;
     }
     return fails;
@@ -128,25 +123,24 @@ export class OutgoingCalls {
 
   /** The connection broke: idempotent calls wait for the next one, the others fail. */
   suspend(error: WireError): void {
-    for (const [token, call] of this.#open.list()) {
+    for (const call of this.list()) {
       if (isIdempotent(call.sending.payload)) continue;
-      this.#settle(token, call)?.reject(error);
-      this.#abandoned.set(token, call);
+      this.#settle(call).reject(error);
+      this.#abandoned.push(call);
     }
   }
 
   /** The connection was made again: cancels what workers still run, and repeats idempotent calls. */
   resume(): void {
-    const open = this.#open.list();
-    for (const [token, call] of [...this.#abandoned, ...open]) this.#sendCancels(token, call);
-    this.#abandoned.clear();
-    for (const [token, call] of open) this.lose(token, call, true);
+    const open = this.list();
+    for (const call of [...this.#abandoned, ...open]) this.#sendCancels(call);
+    this.#abandoned = [];
+    for (const call of open) this.lose(call, true);
   }
 
   /** The worker of a call is gone. An idempotent call goes to another, and after an outage waits for one. */
-  lose(token: string, call: OutgoingCall, isOutage = false, message = workerGone): void {
-    this.#settle(token, call);
-    const { payload, reject } = call.sending;
+  lose(call: OutgoingCall, isOutage = false, message = workerGone): void {
+    const { payload, reject } = this.#settle(call);
     if (!isIdempotent(payload) || call.repeats >= mostRepeats) {
       reject(new WireError("CONNECTION_LOST", message));
       return;
@@ -155,28 +149,28 @@ export class OutgoingCalls {
     // The caller may cancel because of the gap.
     if (payload.cancelled) return;
     try {
-      this.#send(call.repeat(isOutage ? mostReturns : 0));
+      this.#send(call.repeat(this.#mailbox.nextToken("o"), isOutage ? mostReturns : 0));
     } catch (error) {
       reject(error);
     }
   }
 
-  #undelivered(token: string, call: OutgoingCall): void {
+  #undelivered(call: OutgoingCall): void {
     if (call.remote !== undefined || call.unanswered > 0) {
       // After the loss of a node, its worker may be connecting to another.
-      if (!call.isAtRisk) this.lose(token, call);
+      if (!call.isAtRisk) this.lose(call);
       return;
     }
     try {
       const next = call.nextSubject();
-      if (next !== undefined) this.#publish(next, token, call);
+      if (next !== undefined) this.#publish(call);
       else {
         this.#mailbox.liveness.greetAgain();
         if (call.patience === 0) throw this.#noWorkerFor(call);
-        this.#retryLater(token, call);
+        this.#retryLater(call);
       }
     } catch (error) {
-      this.#settle(token, call)?.reject(error);
+      this.#settle(call).reject(error);
     }
   }
 
@@ -190,12 +184,13 @@ export class OutgoingCalls {
     return new WireError(repeats === 0 ? "CONNECTION_FAILED" : "CONNECTION_LOST", message);
   }
 
-  #retryLater(token: string, call: OutgoingCall): void {
+  #retryLater(call: OutgoingCall): void {
     call.patience--;
     this.#mailbox.later(returnMs, () => {
-      if (this.#open.get(token) !== call) return;
+      if (!this.isOpen(call.token)) return;
+      call.startAgain();
       try {
-        this.#publish(call.firstSubject(), token, call);
+        this.#publish(call);
       } catch {
         // Disconnected again; `resume` repeats the call.
       }
@@ -204,7 +199,6 @@ export class OutgoingCalls {
 
   /** A message before the reply. False if it is the reply after all. */
   #receiveNotice(
-    token: string,
     call: OutgoingCall | undefined,
     text: string,
     source: Msg,
@@ -217,36 +211,36 @@ export class OutgoingCalls {
     if (call !== undefined && isEnvelope(message) && message.id === undefined) {
       // The reply subject of a call back is only for its own reply.
       if (reply !== "") call.remote = reply;
-      if (this.#takeNotice(token, call, message, text)) return true;
+      if (this.#takeNotice(call, message, text)) return true;
     }
     incoming.answerToMailbox(message, text, source, reply);
     return true;
   }
 
   /** A notification about an open call. False if it is for the service. */
-  #takeNotice(token: string, call: OutgoingCall, message: Envelope, text: string): boolean {
+  #takeNotice(call: OutgoingCall, message: Envelope, text: string): boolean {
     const isHeld = message.method === "$/held";
     if (isHeld || message.method === "$/uploadCredit") {
       if (isHeld) this.#mailbox.liveness.receiveHeld(call);
-      this.#grantUpload(token, call, message);
-      if (!call.hasItemsOf(message)) this.#failIncomplete(token, call);
+      this.#grantUpload(call, message);
+      if (!call.hasItemsOf(message)) this.#failIncomplete(call);
       return true;
     }
     if (message.method === "$/gone") {
-      this.lose(token, call);
+      this.lose(call);
       return true;
     }
     const { payload, reject } = call.sending;
     if (message.method === "$/stream") {
       if (!call.countItem(message)) {
-        this.#failIncomplete(token, call);
+        this.#failIncomplete(call);
         return true;
       }
       // A worker that ignores credit must not fill memory.
       const most = itemWindow * this.#mailbox.incoming.limits.maxMessageBytes;
       call.unread ??= new UnreadItems(() => {});
       if (!call.unread.add(text.length, most)) {
-        this.#cancel(token);
+        this.#cancel(call);
         const sentence = `the worker sent more than ${most} characters ahead of the reader`;
         reject(new WireError("TOO_LARGE", sentence));
         return true;
@@ -259,22 +253,22 @@ export class OutgoingCalls {
       call.unread?.credit(count);
       if (call.remote === undefined) return;
       call.credit += count;
-      this.notify(call.remote, token, "$/credit", { id, count });
+      this.notify(call.remote, call, "$/credit", { id, count });
     };
     return payload.take(message, text, giveCredit) !== false;
   }
 
-  #grantUpload(token: string, call: OutgoingCall, message: Envelope): void {
+  #grantUpload(call: OutgoingCall, message: Envelope): void {
     const more = call.newlyGranted(message);
     const { payload } = call.sending;
     const id = payload.requests[0]?.id;
     if (more === 0 || id === undefined) return;
     const send = (members: object): void => {
-      if (call.remote === undefined || this.#open.get(token) !== call) return;
+      if (call.remote === undefined || !this.isOpen(call.token)) return;
       const params = { id, ...members, seq: ++call.uploaded };
       const text = requestText({ jsonrpc: "2.0", method: "$/upload", params });
       payload.tap?.(text, "sent");
-      this.#mailbox.publish(call.remote, text, this.#mailbox.replyTo(token));
+      this.#mailbox.publish(call.remote, text, this.#mailbox.replyTo(call.token));
     };
     payload.outgoing[0]?.upload?.grant(more, {
       item: send,
@@ -284,49 +278,46 @@ export class OutgoingCalls {
   }
 
   /** Items of a stream are missing, so the rest is useless. */
-  #failIncomplete(token: string, call: OutgoingCall): void {
-    this.#cancel(token);
-    this.lose(token, call, false, "items of the stream were lost on their way");
+  #failIncomplete(call: OutgoingCall): void {
+    this.#cancel(call);
+    this.lose(call, false, "items of the stream were lost on their way");
   }
 
   #send(call: OutgoingCall): void {
-    const token = this.#mailbox.nextToken("o");
-    this.#publish(call.subject, token, call);
-    this.#open.set(token, call);
-    const cancel = (): void => this.#cancel(token);
+    this.#publish(call);
+    this.#open.set(call.token, call);
+    const cancel = (): void => this.#cancel(call);
     call.sending.payload.onCancel = cancel;
     this.#mailbox.liveness.watch();
   }
 
-  #publish(subject: string, token: string, { sending: { text, headers } }: OutgoingCall): void {
+  #publish({ subject, token, sending: { text, headers } }: OutgoingCall): void {
     this.#mailbox.publish(subject, text, this.#mailbox.replyTo(token), headers);
   }
 
-  #cancel(token: string): void {
-    const call = this.#open.take(token);
-    if (call !== undefined) this.#sendCancels(token, call);
+  #cancel(call: OutgoingCall): void {
+    if (this.#open.take(call.token) !== undefined) this.#sendCancels(call);
   }
 
-  #sendCancels(token: string, call: OutgoingCall): void {
-    for (const { id } of call.sending.payload.requests) this.#sendCancel(token, call, id);
+  #sendCancels(call: OutgoingCall): void {
+    for (const { id } of call.sending.payload.requests) this.#sendCancel(call, id);
   }
 
-  #sendCancel(token: string, call: OutgoingCall, id: Id | undefined): void {
+  #sendCancel(call: OutgoingCall, id: Id | undefined): void {
     const where = call.remote ?? this.#subjects?.workers;
     if (where !== undefined && id !== undefined)
-      this.notify(where, token, "$/cancelRequest", { id });
+      this.notify(where, call, "$/cancelRequest", { id });
   }
 
   /** Sends a notification about a call to its worker, or to all workers. */
-  notify(where: string, token: string, method: string, params?: Params): void {
+  notify(where: string, { token }: OutgoingCall, method: string, params?: Params): void {
     this.#mailbox.notify(where, method, params, this.#mailbox.replyTo(token));
   }
 
-  #settle(token: string, call: OutgoingCall | undefined): Sending | undefined {
-    if (call === undefined) return undefined;
+  #settle({ token, sending }: OutgoingCall): Sending {
     this.#open.take(token);
-    call.sending.payload.onCancel = undefined;
-    return call.sending;
+    sending.payload.onCancel = undefined;
+    return sending;
   }
 }
 

@@ -7,7 +7,7 @@ import { StreamChannel } from "../../connection/stream-channel.ts";
 import { type FramingChoice, framingOf } from "../../framing/framing-choice.ts";
 import { systemClock } from "../../protocol/clock.ts";
 import { consoleLog } from "../../protocol/console-log.ts";
-import { defaultConnectTimeoutMs } from "../../protocol/defaults.ts";
+import { defaultConnectTimeoutMs, defaultMinTlsVersion } from "../../protocol/defaults.ts";
 import { WireError } from "../../protocol/errors.ts";
 import { limitsFrom } from "../../protocol/limits.ts";
 import { closeWhenDead } from "./idle.ts";
@@ -92,8 +92,11 @@ async function connected(options: ConnectOptions): Promise<Socket> {
   return new Promise((resolve, reject) => {
     signal?.throwIfAborted();
     const socket =
-      secure?.connect({ minVersion: "TLSv1.2", ...where, ...(tls === true ? {} : tls) }) ??
-      connect(where);
+      secure?.connect({
+        minVersion: defaultMinTlsVersion,
+        ...where,
+        ...(tls === true ? {} : tls),
+      }) ?? connect(where);
     const settle = (): void => {
       timer.cancel();
       signal?.removeEventListener("abort", abort);

@@ -7,7 +7,7 @@ import type { Decision } from "../../connection/connection-admission.ts";
 import { StreamChannel } from "../../connection/stream-channel.ts";
 import type { Framing } from "../../framing/framing.ts";
 import { type FramingChoice, framingOf } from "../../framing/framing-choice.ts";
-import { defaultWriteTimeoutMs } from "../../protocol/defaults.ts";
+import { defaultMinTlsVersion, defaultWriteTimeoutMs } from "../../protocol/defaults.ts";
 import { limitOf } from "../../protocol/limits.ts";
 import type { Log } from "../../protocol/log.ts";
 import { isThenable } from "../../protocol/message.ts";
@@ -115,7 +115,7 @@ export class SocketServer implements AsyncDisposable {
     else {
       const { handshakeTimeout = 10_000 } = tls;
       const server = createTlsServer(
-        { minVersion: "TLSv1.2", ...tls, handshakeTimeout },
+        { minVersion: defaultMinTlsVersion, ...tls, handshakeTimeout },
         (socket) => this.#accept(socket),
       );
       limitHandshakes(server, handshakeTimeout, service.running.clock);

@@ -17,7 +17,7 @@ const push = webhooks({ allow: ["127.0.0.1", "localhost"] });
 const extension = { uri: "urn:a2a:tck:required-extension", required: true };
 const extended = { ...described, name: "Extended" };
 
-/** The kinds of cards: what an agent does not claim, it refuses. */
+/** The kinds of cards: an agent refuses what its card does not claim. */
 const cards: Readonly<Record<string, Partial<A2aAgentOptions>>> = {
   all: { card: described, push, extendedCard: extended },
   "no-streaming": { card: { ...described, streaming: false }, push },
@@ -42,7 +42,7 @@ function distinctTimes(): Clock {
   return { ...systemClock, now };
 }
 
-/** A webhook that gives what it gets one by one. */
+/** A webhook that returns the notifications it received one by one. */
 async function webhook() {
   const waiting: Delivery[] = [];
   let wake = (): void => {};

@@ -34,7 +34,7 @@ export function readCases(): Case[] {
   });
 }
 
-/** A notification that the webhook `$hook` has got. */
+/** A notification that the webhook `$hook` received. */
 export interface Delivery {
   readonly headers: IncomingHttpHeaders;
   readonly body: Parsed;
@@ -47,7 +47,7 @@ export interface Stage {
   readonly hook: string;
   /** Resolves to the next notification. */
   delivered(): Promise<Delivery>;
-  /** Lets the tasks go on that wait for it. */
+  /** Lets tasks continue that wait for it. */
   release(): void;
 }
 
@@ -92,7 +92,7 @@ export async function play({ lines }: Case, stage: Stage): Promise<void> {
   for (const open of [reply, ...replies.values()]) await open?.close();
 }
 
-/** Puts in what was named before, and writes out messages. */
+/** Inserts values that were named before, and completes messages. */
 function filled(text: string, names: ReadonlyMap<string, unknown>): string {
   const message = (_: string, prefix: string, more = "{}"): string => {
     const parts = [{ text: "hi" }];
@@ -194,10 +194,13 @@ async function check(reply: Reply, rest: string, names: Map<string, unknown>): P
   matches(value.result, JSON.parse(filled(text, names)), names, "");
 }
 
-/** As A2A writes times. */
+/** In the format of times in A2A. */
 const time = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
-/** Every member that is expected must be there; `$name` names what is there, `$any` only wants something, `$time` a time. */
+/**
+ * Every expected member must be there; `$name` names the value found there, `$any` accepts any
+ * value, `$time` a time.
+ */
 function matches(value: Parsed, expected: Parsed, names: Map<string, unknown>, path: string): void {
   if (typeof expected === "string" && /^\$\w+$/.test(expected)) {
     expect(value, `${path} is missing`).toBeDefined();

@@ -19,7 +19,7 @@ import { serveAgent } from "../served-agent.ts";
 import { startPostgres } from "./postgres-server.ts";
 
 interface Durable {
-  /** What the process connects to. */
+  /** The server that the process connects to. */
   readonly argument: object;
   store(name: string): Promise<WorkStore>;
 }
@@ -53,7 +53,7 @@ async function inNats(): Promise<Durable> {
   return { argument: { nats: server.port }, store };
 }
 
-/** Starts the server that never finishes its work; gives its address. */
+/** Starts the server that never finishes its work; returns its address. */
 async function startWorking(argument: object) {
   const child = spawn(
     process.execPath,

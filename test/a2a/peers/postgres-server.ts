@@ -9,7 +9,7 @@ import { pathOf } from "../../services.ts";
 const nobody = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
 
 export interface PostgresServer {
-  /** What a client connects with: a unix socket in a folder of its own, so that no port can be taken. */
+  /** The address for clients: a unix socket in its own folder, so that no port can be taken. */
   readonly config: { readonly host: string; readonly user: string; readonly database: string };
   stop(): Promise<void>;
 }

@@ -72,7 +72,7 @@ describeWith(["a2a peers", "postgresql"], "work in PostgreSQL", () => {
   sharedStoreContract(emptyStore);
   describe("with the sessions of MCP servers", () => sharedSessionTests(emptyStore));
 
-  test("tasks are not found when their time is up, and removed when others are added", async () => {
+  test("tasks are not found after they expire, and are removed when others are added", async () => {
     const store = await emptyStore();
     await store.save(recordOf("old", { ttlMs: 1 }));
     await expect.poll(() => store.load("old")).toBeUndefined();

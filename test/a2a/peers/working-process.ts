@@ -1,4 +1,4 @@
-/** A server in a process of its own, which the tests kill: an agent at /a2a and a tool at /mcp, which never end. */
+/** A server in its own process, which the tests kill: an agent at /a2a and a tool at /mcp, which never finish. */
 import { Kvm } from "@nats-io/kv";
 import { connect } from "@nats-io/transport-node";
 import { createServer } from "callwire";

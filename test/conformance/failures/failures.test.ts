@@ -1,4 +1,7 @@
-/** Servers in the states that the transcript is about; only the form of their replies matters, so no wire is used. */
+/**
+ * Servers in the states that the transcript describes; only the form of their replies matters, so
+ * no wire is used.
+ */
 import { readFileSync } from "node:fs";
 import {
   createServer,

@@ -35,7 +35,10 @@ const server = createServer(
 
 const limits = { batch: 100, depth: 64, id: 256 };
 
-/** Answers each text with the server, and compares with what the specification says, read in the plainest way. */
+/**
+ * Answers each text with the server, and compares the answer with what the specification says,
+ * implemented in the plainest way.
+ */
 export const answer = fuzzTarget<{ text: string }>({
   holds:
     "each message has exactly the reply that a naive reading of JSON-RPC 2.0 gives it, under its own id; each valid call runs once",

@@ -40,7 +40,7 @@ type Step = string | "fault" | "turn";
 
 const transport = { kind: "hand", headers: {}, remoteAddress: undefined };
 
-/** A hostile peer on a wire with both directions: replies, notices and calls, in any order. */
+/** A hostile peer on a wire in both directions: replies, notices and calls, in any order. */
 export const connection = fuzzTarget<{ steps: readonly Step[] }>({
   holds:
     "each own call settles once, whatever the peer sends; each call of the peer runs once and has one reply, and nothing else has any; after the end nothing waits",
@@ -106,7 +106,7 @@ async function hear(peer: Peer, connection: Connection, text: string): Promise<v
   if (!wasOpen && replies.length > 0) broken("replied after it was closed", replies);
   if (!wasOpen || !connection.isOpen) return;
   const wanted = expected(text);
-  // A notice that is not quite valid may be taken for one or refused.
+  // A notice that is not quite valid may be accepted or refused.
   const given = replies.map(({ id }) => id).filter((id) => id !== null || !wanted.hasNotice);
   if (JSON.stringify(given) !== JSON.stringify(wanted.ids)) {
     broken("replies are missing or too many", { text, given, wanted });

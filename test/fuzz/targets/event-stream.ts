@@ -62,7 +62,7 @@ function read(pieces: readonly Uint8Array[]): Read {
   return { events, lastId: decoder.lastId, retryMs: decoder.retryMs, isRefused };
 }
 
-/** As the HTML standard describes it, with all bytes at hand; undefined if they are not UTF-8. */
+/** As described in the HTML standard, with all bytes available; undefined if they are not UTF-8. */
 function naive(bytes: Uint8Array): (Omit<Read, "isRefused"> & { isLong: boolean }) | undefined {
   let text: string;
   try {

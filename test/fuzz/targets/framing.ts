@@ -14,7 +14,7 @@ interface Input {
   readonly isEnded: boolean;
 }
 
-/** What a decoder reported: messages, kinds of faults, and whether the stream can be read on. */
+/** What a decoder reported: messages, kinds of faults, and whether it can continue to read. */
 type Event = string | { readonly fault: string; readonly fatal: boolean };
 
 type Naive = (bytes: Uint8Array, isEnded: boolean) => Event[];
@@ -66,7 +66,7 @@ function decoded(framing: Framing, pieces: readonly Uint8Array[], isEnded: boole
   return events;
 }
 
-/** Valid JSON survives both ways of encoding. */
+/** Valid JSON survives encoding and decoding. */
 function checkEncoding(framing: Framing, messages: readonly string[]): void {
   const texts = messages.map((message) => JSON.stringify(message.slice(0, 4)));
   if (texts.length === 0) return;

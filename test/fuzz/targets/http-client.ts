@@ -10,7 +10,7 @@ interface Input {
   readonly kind: "call" | "batch" | "stream" | "rich";
   readonly status: number;
   readonly type: string | null;
-  /** Latin-1, with §0 and §1 for the ids of the calls. */
+  /** Latin-1, with §0 and §1 in place of the ids of the calls. */
   readonly body: string;
   readonly pieces: readonly number[];
   /** Whether the connection breaks instead of ending. */
@@ -163,7 +163,7 @@ function reply(random: Random): readonly [type: string | null, body: string] {
   }
 }
 
-/** UTF-8 as Latin-1, with the marks of ids left as they are. */
+/** UTF-8 as Latin-1; the placeholders for ids are kept. */
 function latin(text: string): string {
   return Buffer.from(text).toString("latin1").replaceAll("\xc2\xa7", "§");
 }

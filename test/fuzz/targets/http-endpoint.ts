@@ -38,7 +38,7 @@ interface Input {
   readonly body: string;
 }
 
-/** HTTP requests as a client or an attacker would send them, behind the parser of the platform. */
+/** HTTP requests of clients or attackers, after they have passed the parser of the platform. */
 export const httpEndpoint = fuzzTarget<Input>({
   holds:
     "each request has a response whose status is not the server's fault (500); a plain POST has the reply that the same text has without HTTP; a foreign Host or Origin gets no result",

@@ -1,4 +1,7 @@
-/** Sends the same bytes to the fast path and to Node alone; both must see the same requests and reply the same. */
+/**
+ * Sends the same bytes to the fast path and to Node alone; both must see the same requests and send
+ * the same replies.
+ */
 import { createServer as createNodeServer, type Server } from "node:http";
 import { Duplex } from "node:stream";
 import { isDeepStrictEqual } from "node:util";
@@ -18,13 +21,13 @@ interface Seen {
   readonly body: string | undefined;
 }
 
-/** A connection in memory, and what came of it. */
+/** A connection in memory, and its results. */
 class Line extends Duplex {
   readonly seen: Seen[] = [];
   readonly errors: (string | undefined)[] = [];
   output = "";
   isEnded = false;
-  /** Whether replies wait, so that what follows on the connection arrives while the call runs. */
+  /** Whether replies wait, so that the next bytes of the connection arrive while the call runs. */
   readonly isLater: boolean;
 
   constructor(isLater: boolean) {

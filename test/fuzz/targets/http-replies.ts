@@ -74,7 +74,7 @@ class Line extends Duplex {
   }
 }
 
-/** What a caller gets. */
+/** The outcome for a caller. */
 class Seen implements ReplyHandler {
   #status = 0;
   #type: unknown;
@@ -89,7 +89,7 @@ class Seen implements ReplyHandler {
     headers: Record<string, string | string[] | undefined>,
   ): void {
     this.#status = status;
-    // undici leaves spaces at the end.
+    // undici keeps spaces at the end.
     this.#type = headers["content-type"]?.toString().trim();
   }
 

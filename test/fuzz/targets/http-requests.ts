@@ -1,4 +1,4 @@
-/** Requests of HTTP/1.1 as clients send them, and as an attacker would change them. */
+/** Requests of HTTP/1.1 as clients send them, and as attackers would change them. */
 import type { Random } from "../random.ts";
 
 const clients: readonly (readonly string[])[] = [
@@ -147,7 +147,7 @@ export function pieceLengthsOf(random: Random): number[] {
   return random.oneIn(50) ? [1] : [1 + random.below(400), 1 + random.below(400)];
 }
 
-/** A message with these headers, and now and then others or another first line. */
+/** A message with these headers, sometimes with others or with another first line. */
 export function messageBytes(
   random: Random,
   usual: string,

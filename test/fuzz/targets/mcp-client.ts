@@ -21,7 +21,7 @@ const asks = {
 interface Input {
   readonly ask: keyof typeof asks;
   readonly era: "modern" | "2025-11-25" | "2024-11-05" | "none";
-  /** What the server answers, one after the other: §id is the id of the request. */
+  /** The answers of the server, one after the other: §id is the id of the request. */
   readonly answers: readonly string[];
 }
 
@@ -69,7 +69,7 @@ export const mcpClientTarget = fuzzTarget<Input>({
       const before = sent().length;
       await settle();
       if (sent().length > before || isSettled) continue;
-      // A server that does not answer would be waited for.
+      // The client would wait for a server that does not answer.
       for (const peer of peers) peer.end(new Error("the wire broke"));
       await new Promise((resolve) => setImmediate(resolve));
     }

@@ -44,10 +44,12 @@ const server = mcpServer(
 /** Ids that no mutated message has by chance. */
 const firstId = 7_000_000;
 
-/** What takes as long as the client or the task does. */
+/** Takes as long as the client or the task exists. */
 const lasting = /"ask"|subscriptions\/listen|tasks\/result/;
 
-/** An MCP server with a hostile client: requests of all eras, and answers to what the server asks. */
+/**
+ * An MCP server with a hostile client: requests of all eras, and answers to the server's questions.
+ */
 export const mcpServerTarget = fuzzTarget<{ steps: readonly string[] }>({
   holds:
     "each request has one reply under its id; no error is the server's own (-32603); all that the server sends is JSON-RPC; after the end nothing waits",

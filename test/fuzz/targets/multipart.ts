@@ -19,7 +19,7 @@ const snippets = [
 ];
 
 interface Input {
-  /** What a valid body contains; undefined if the body may be broken. */
+  /** The content of a valid body; undefined if the body may be invalid. */
   readonly parts?: readonly string[];
   readonly body: string;
   readonly pieces: readonly number[];
@@ -68,7 +68,7 @@ async function read(pieces: readonly Uint8Array[]): Promise<readonly string[] | 
   }
 }
 
-/** Without the boundary, which a sender chooses so. */
+/** Does not contain the boundary, because senders choose it that way. */
 function content(random: Random): string {
   const texts = random.some(8, () =>
     random.oneIn(3) ? String.fromCharCode(random.below(256)) : random.pick(snippets),

@@ -28,7 +28,10 @@ interface Published {
   readonly reply: string;
 }
 
-/** A connection to NATS without a server: the target delivers messages, and sees what is published. */
+/**
+ * A connection to NATS without nats-server: the target delivers messages, and sees what is
+ * published.
+ */
 class Broker {
   readonly published: Published[] = [];
   readonly #subscriptions: { readonly pattern: RegExp; readonly callback: Callback }[] = [];
@@ -52,7 +55,7 @@ class Broker {
     this.published.push({ subject, text, reply });
   }
 
-  /** Gives a message to the first subscription for its subject. */
+  /** Delivers a message to the first subscription for its subject. */
   deliver(subject: string, text: string, reply: string, headers?: MsgHdrs | "broken"): boolean {
     const found = this.#subscriptions.find(({ pattern }) => pattern.test(subject));
     const sent = {
@@ -160,7 +163,7 @@ export const natsWorker = fuzzTarget<{ arrivals: readonly Arrival[] }>({
   async check({ arrivals }) {
     worked ??= startWorker();
     const { broker, worker } = worked;
-    // Runs until the end, so that messages about a call find one.
+    // Runs until the end, so that messages about a call find it.
     broker.deliver("rpc.open", '{"jsonrpc":"2.0","method":"open","id":1}', "_INBOX.b.cw.7");
     broker.published.length = 0;
     let total = 0;
@@ -190,7 +193,7 @@ export const natsWorker = fuzzTarget<{ arrivals: readonly Arrival[] }>({
   },
 });
 
-/** The service remembers its workers, so all inputs share one. */
+/** The service keeps its workers, so all inputs share one. */
 let worked: ReturnType<typeof startWorker> | undefined;
 
 function startWorker() {
@@ -209,7 +212,7 @@ function isFor(subject: string, text: string): boolean {
   }
 }
 
-/** Each call has one reply, and anything else none. */
+/** Each call has one reply, and anything else has none. */
 function compare(text: string, published: readonly Published[]): void {
   let payload: unknown;
   try {
@@ -271,7 +274,7 @@ const controls = [
   ...["$/cancelRequest", "$/credit", "$/held", "$/upload", "$/uploadCredit", "$/ping", "$/gone"],
   ...["$/hello", "$/unwanted", "$/stream", "$/progress"],
 ];
-/** JSON can hold it, and the stack cannot. */
+/** JSON can nest that deep, and the stack cannot. */
 const deep = `${"[".repeat(20_000)}${"]".repeat(20_000)}`;
 
 function arrival(random: Random): Arrival {

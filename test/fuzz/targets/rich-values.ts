@@ -14,7 +14,9 @@ interface Input {
   readonly types: Readonly<Record<string, unknown>>;
 }
 
-/** The member `types` of strangers: paths into JSON that say what is a date, a map and so on. */
+/**
+ * The member `types` of strangers: paths into JSON that say which value is a date, a map and so on.
+ */
 export const richValues = fuzzTarget<Input>({
   holds:
     "the JSON is decoded as by a naive reader of the paths, or refused with a TypeError; it is not changed, and what was decoded can be encoded and decoded again",
@@ -22,7 +24,7 @@ export const richValues = fuzzTarget<Input>({
   reaches: ["decoded", "refused"],
   generate(random) {
     const fit = random.oneIn(2) ? fitting(random) : { json: jsonText(random), types: {} };
-    // Messages that nest deeper than a server accepts do not get here.
+    // Messages that nest deeper than a server accepts do not get this far.
     const json = fit.json.length > 2_000 ? "[]" : fit.json;
     const types: Record<string, unknown> = { ...fit.types };
     for (const name of random.some(3, () => random.pick(names))) types[name] = paths(random, json);
@@ -51,14 +53,14 @@ export const richValues = fuzzTarget<Input>({
   },
 });
 
-/** Node does not take two invalid dates for the same. */
+/** Node does not treat two invalid dates as equal. */
 function isSame(a: unknown, b: unknown): boolean {
   return isDeepStrictEqual(a, b) || inspect(a, { depth: 99 }) === inspect(b, { depth: 99 });
 }
 
 /** Members of this name are not followed, and undefined members are left out, as in all JSON. */
 function isLost(json: string, types: object): boolean {
-  // However its name was escaped.
+  // Whatever escapes its name was written with.
   const written = JSON.stringify(JSON.parse(json));
   return written.includes("__proto__") || "undefined" in types;
 }

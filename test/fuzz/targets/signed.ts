@@ -16,7 +16,7 @@ const nonces = { take: () => "new" as const };
 const verifier = signedRequests({ keys: [key, otherKey], clock, nonces });
 const signer = httpSigner({ key, clock });
 
-/** What happens to a text on the way. */
+/** What an attacker does to a text. */
 interface Change {
   readonly at: number;
   readonly removed: number;
@@ -31,7 +31,7 @@ interface Request {
   readonly changes: readonly (Change & { readonly in: string })[];
 }
 
-/** A signed request that was changed on the way. */
+/** A signed request that was changed in transit. */
 export const signedHttp = fuzzTarget<Request>({
   holds:
     "a request is accepted if it was not changed, and only if its method, authority, path, query, content type and body are those that were signed",
@@ -65,7 +65,10 @@ export const signedHttp = fuzzTarget<Request>({
   },
 });
 
-/** What a proxy may write before the path, and an empty query, do not change the meaning. */
+/**
+ * A proxy may add a scheme and host before the path, and an empty query does not change the
+ * meaning.
+ */
 function covered({ method, authority = "", target = "", body, ...headers }: Parts): unknown {
   const [, path = "", query = ""] = /^(?:https?:\/\/[^/?#]*)?([^?]*)\??(.*)$/is.exec(target) ?? [];
   const type = headers["content-type"]?.trim();
@@ -108,7 +111,7 @@ const seals = {
 const transport = { kind: "hand", headers: {}, remoteAddress: undefined };
 
 interface Arrival {
-  /** Which of the messages that were sent so far arrives, counted from the last. */
+  /** Which of the messages sent so far arrives, counted from the last. */
   readonly back: number;
   readonly changes: readonly Change[];
 }

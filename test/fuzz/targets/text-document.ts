@@ -19,7 +19,7 @@ interface Input {
   readonly changes: readonly Change[];
 }
 
-/** The edits of an editor, at places that may not exist. */
+/** The edits of an editor, at positions that may not exist. */
 export const textDocument = fuzzTarget<Input>({
   holds:
     "after any changes the text is that of a naive editor, alone and in one notification, and lines and positions are those of the text",

@@ -45,7 +45,7 @@ interface Input {
   readonly pieces: readonly number[];
 }
 
-/** The bytes of a client after the upgrade: frames as RFC 6455 has them, and broken ones. */
+/** The bytes of a client after the upgrade: frames as in RFC 6455, and broken ones. */
 export const webSocket = fuzzTarget<Input>({
   holds:
     "valid frames, however they are cut, fragmented and mixed with pings, have the replies that their messages have elsewhere; broken ones are answered with valid frames and a close; nothing throws",
@@ -191,7 +191,7 @@ interface Followed {
   readonly pieces: readonly number[];
 }
 
-/** The headers of frames, which are followed to know how much of a message has arrived. */
+/** The headers of frames, which show how much of a message has arrived. */
 export const webSocketFrames = fuzzTarget<Followed>({
   holds:
     "whether a message is open, and how many bytes of control frames are in it, follows from the frames alone",

@@ -1,4 +1,4 @@
-/** A server of 2025-11-25 may ask for its answers later, as those of tasks. */
+/** A server of 2025-11-25 may request answers later, as those of tasks. */
 import { Host, RpcError, silentLog, success } from "callwire";
 import { Connection, memoryChannels } from "callwire/connection";
 import { type McpClientOptions, mcpChannelLink, mcpClient } from "callwire/mcp/client";
@@ -13,7 +13,7 @@ interface Created {
   readonly task: { readonly taskId: string; readonly status: string; readonly ttl: number };
 }
 
-/** A client, and the server that it is connected to, from which the tests ask. */
+/** A client, and the server that it is connected to, which sends the questions of the tests. */
 async function connected(options: Partial<McpClientOptions>) {
   const [near, far] = memoryChannels();
   let declared: unknown;
@@ -64,7 +64,7 @@ test("a question is answered later, and the server waits for it or looks after i
   const created = await server.call("elicitation/create", { ...form, task: { ttl: 5_000 } });
   const { taskId } = (created as Created).task;
   expect(created).toMatchObject({ task: { status: "working", ttl: 5_000 } });
-  // Handlers are asked what they always are.
+  // Handlers get the same questions as always.
   expect(asked).toEqual([form]);
   expect(await server.call("tasks/get", { taskId })).toMatchObject({ taskId, status: "working" });
   expect(await server.call("tasks/list", {})).toMatchObject({ tasks: [{ taskId }] });

@@ -17,7 +17,7 @@ interface Message {
   readonly params?: { readonly _meta?: { readonly progressToken?: number } };
 }
 
-/** The other end of a channel, which a test speaks for. */
+/** The peer of a channel, whose messages the test writes. */
 class Other {
   readonly heard: Message[] = [];
   readonly near: Channel;
@@ -205,7 +205,8 @@ test("a program that dies when asked for its era is started again, for the legac
       }
     });`;
   const wire = mcpStdioLink(process.execPath, ["-e", script], { stderr: "ignore" });
-  // It may take its time to start and die; asked in the old way before, it would take that with it.
+  // The server may take long to start and die; asked in the old way before that, the question would
+  // be lost with it.
   await using client = mcpClient(wire, { ...self, probeMs: 50_000 });
   expect(await client.connect()).toMatchObject({ era: "legacy", revision: "2025-06-18" });
 });

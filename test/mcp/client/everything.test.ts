@@ -37,7 +37,8 @@ const still = { clock: new FakeClock() };
 
 describe.each([
   ["modern, Streamable HTTP", "2026-07-28", "auto", () => mcpHttpLink(url)],
-  // Its time stands still, so that the stream of the session is waited for, however slow it is to open.
+  // Its time stands still, so that the client waits for the stream of the session, however slowly
+  // it opens.
   ["legacy, Streamable HTTP", "2025-11-25", "legacy", () => mcpHttpLink(url, still)],
   ["HTTP+SSE", "2025-11-25", "auto", () => mcpHttpLink(new URL("/sse", url))],
   ["modern, stdio", "2026-07-28", "auto", stdio],
@@ -51,7 +52,7 @@ describe.each([
       name: "test",
       version: "1.0.0",
       era,
-      // A process may take its time to start.
+      // A process may take long to start.
       probeMs: 25_000,
       logLevel: "debug",
       onLog: (message) => logged.push(message),

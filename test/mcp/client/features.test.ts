@@ -61,7 +61,7 @@ describe.each(["modern", "legacy"] as const)("%s", (era) => {
   const visited: string[] = [];
 
   beforeEach(() => {
-    // Time stands still, so that a stream is waited for which is slow to open.
+    // Time stands still, so that the client waits for a stream that opens slowly.
     client = mcpClient(mcpHttpLink(url, { clock: new FakeClock() }), {
       name: "test",
       version: "1.0.0",
@@ -156,7 +156,7 @@ describe.each(["modern", "legacy"] as const)("%s", (era) => {
 
   test("a subscription outlives a server that restarts", async () => {
     const self = { name: "test", version: "1.0.0", log: silentLog, era };
-    // A stream of the new session that is slow to open would be another gap; the modern era has none.
+    // A stream of the new session that opens slowly would be another gap; the modern era has none.
     const clock = era === "legacy" ? new FakeClock() : undefined;
     await using client = mcpClient(mcpHttpLink(url, { clock }), self);
     const kinds: string[] = [];
@@ -172,7 +172,8 @@ describe.each(["modern", "legacy"] as const)("%s", (era) => {
     const mended = next();
     await http.close();
     await listen();
-    // In the legacy era time stands still for the stream, so that the next request finds out that the session is gone.
+    // In the legacy era time stands still for the stream, so that the next request discovers that
+    // the session is gone.
     if (era === "legacy") await client.tools().all();
     await mended;
     const changed = next();

@@ -1,4 +1,4 @@
-/** The transport of 2024-11-05, where the server does not play along. */
+/** The transport of 2024-11-05, with servers that break its rules. */
 import { once } from "node:events";
 import type { ServerResponse } from "node:http";
 import { silentLog } from "callwire";
@@ -10,7 +10,7 @@ import { type RawRequest, rawServer } from "./raw-server.ts";
 
 const self: McpClientOptions = { name: "test", version: "1.0.0", log: silentLog, era: "legacy" };
 
-/** Knows the old transport only: `stream` is given each stream, and `post` what is posted to its endpoint. */
+/** Knows the old transport only: `stream` gets each stream, and `post` what is posted to its endpoint. */
 function oldServer(
   stream: (response: ServerResponse) => void,
   post: (request: RawRequest, response: ServerResponse) => void = () => {},

@@ -221,7 +221,7 @@ describe("the modern era over HTTP", () => {
     expect(reads()).toBe(3);
   });
 
-  /** A server whose lists may be kept for a minute. `list` answers them, and `tell` speaks to who listens. */
+  /** A server whose lists may be cached for a minute. `list` answers them, and `tell` notifies listeners. */
   async function listingServer(list: (answer: () => void, count: number) => void) {
     let count = 0;
     let tell: (method: string, params?: object) => void = () => {};
@@ -258,7 +258,7 @@ describe("the modern era over HTTP", () => {
     });
     await using _server = server;
     await using client = mcpClient(mcpHttpLink(server.url), self);
-    // The list as it was before arrives after the word that it is another now.
+    // The old list arrives after the notification that it has changed.
     await using _ = await client.subscribe({ tools: true }, () => answerFirst());
     await client.tools().all();
     await client.tools().all();
@@ -385,7 +385,8 @@ describe("the modern era over HTTP", () => {
       await using client = mcpClient(mcpHttpLink(server.url), {
         ...self,
         clock,
-        // Time passes in each turn of the loop, and nobody knows how many turns an answer takes.
+        // Time passes in each turn of the loop, and the number of turns that an answer takes is
+        // unknown.
         timeoutMs: Number.POSITIVE_INFINITY,
       });
       let over = false;

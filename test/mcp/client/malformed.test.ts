@@ -1,4 +1,7 @@
-/** A server's results are what their types promise, or an error that says what they lack. */
+/**
+ * A server's results have what their types promise, or the client throws an error that says what is
+ * missing.
+ */
 import { silentLog } from "callwire";
 import { type McpClient, McpTask, mcpClient, mcpHttpLink } from "callwire/mcp/client";
 import { expect, test } from "vitest";
@@ -162,7 +165,7 @@ test("with structured content, the other kind may be left out", async () => {
   });
 });
 
-/** A tool whose server makes up its schema, and gives always the same. */
+/** A tool whose server invents its schema, and always returns the same. */
 async function checkedBy(outputSchema: object): Promise<unknown> {
   await using server = await rawServer(
     modern((request, response) => {
@@ -189,7 +192,7 @@ test("a schema that is invalid or endless to check does not block calls", async 
   ] as const) {
     await expect(checkedBy(schema)).rejects.toMatchObject({ code: "BAD_REPLY", message });
   }
-  // Patterns are not looked at: one of these is never done, and the other is none.
+  // Patterns are not checked: one of these never ends, and the other is not a pattern.
   for (const pattern of ["^(a+)+$", "["]) {
     const schema = { properties: { a: { pattern } }, patternProperties: { [pattern]: false } };
     await checkedBy({ ...schema, additionalProperties: false });

@@ -15,7 +15,7 @@ import { json } from "./raw-server.ts";
 const redirectUrl = "http://127.0.0.1:7777/callback";
 const done = { isDone: true };
 
-/** A client whose user signs in whenever they are asked to, and how often that was. */
+/** A client whose user signs in whenever that is required, and how often that was. */
 function clientOf({ url }: Pick<OwnIssuer, "url">, options: OAuthOptions = {}) {
   const signIns: URL[] = [];
   const authorize = (address: URL): string => {
@@ -74,7 +74,7 @@ test("the types require an issuer with a secret", () => {
 describe("a client with a secret, led to an issuer that does not know it", () => {
   const issuer = "https://login.example";
 
-  /** An MCP server that names issuers of its choice; all that was asked, and with what. */
+  /** An MCP server that names any issuers; all requests that it got, and their credentials. */
   function hostile(issuers: readonly string[]) {
     const asked: { readonly url: string; readonly sent: string }[] = [];
     const resource = "https://mcp.example/mcp";
@@ -216,7 +216,7 @@ test("a call that is refused while the renewal of its token fails waits for the 
   const { answers } = server;
   const { client, signIns } = clientOf(server, { clock });
   await ask(client);
-  // The first call is on its way with the old token when the second finds that it ends.
+  // The first call is on its way with the old token when the second finds that it expires soon.
   const [arrived, refused, asking, denied] = [deferred(), deferred(), deferred(), deferred()];
   const [mcp, give] = ["/mcp", "/token"].map((path) => answers.get(path)) as [Answer, Answer];
   answers.set("/mcp", async (_, response) => {
@@ -238,7 +238,7 @@ test("a call that is refused while the renewal of its token fails waits for the 
   const second = ask(client);
   await asking.promise;
   answers.set("/.well-known/oauth-protected-resource/mcp", (_, response) => {
-    // By now the first has begun to find its way to a better token.
+    // By now the first has started to look for a better token.
     denied.resolve();
     json(response, {}, 404);
   });
@@ -263,7 +263,7 @@ test("a token that was renewed while a refused call finds its way is not renewed
   server.good.clear();
   const refused = ask(client);
   await looking.promise;
-  // Now it is about to end.
+  // Now the token is about to expire.
   clock.advance(10_000);
   expect(await ask(client)).toMatchObject(done);
   told.resolve();
@@ -305,22 +305,19 @@ test.each([
     "behind words without quotes",
     "Bearer error=insufficient_scope, error_description=It lacks a scope, scope=write",
   ],
-])(
-  "a scope that is missing is asked for also where none was named before: %s",
-  async (_, header) => {
-    const server = await ownIssuer();
-    const { client, signIns } = clientOf(server);
-    await ask(client);
-    const mcp = server.answers.get("/mcp") as Answer;
-    server.answers.set("/mcp", (_, response) => {
-      server.answers.set("/mcp", mcp);
-      response.setHeader("www-authenticate", header);
-      json(response, {}, 403);
-    });
-    expect(await ask(client)).toMatchObject(done);
-    expect(signIns.map(({ searchParams }) => searchParams.get("scope"))).toEqual([null, "write"]);
-  },
-);
+])("a missing scope is requested even if none was named before: %s", async (_, header) => {
+  const server = await ownIssuer();
+  const { client, signIns } = clientOf(server);
+  await ask(client);
+  const mcp = server.answers.get("/mcp") as Answer;
+  server.answers.set("/mcp", (_, response) => {
+    server.answers.set("/mcp", mcp);
+    response.setHeader("www-authenticate", header);
+    json(response, {}, 403);
+  });
+  expect(await ask(client)).toMatchObject(done);
+  expect(signIns.map(({ searchParams }) => searchParams.get("scope"))).toEqual([null, "write"]);
+});
 
 test("a user whose token has all scopes that the client asks for does not sign in again for others", async () => {
   const server = await ownIssuer();

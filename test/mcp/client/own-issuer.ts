@@ -1,4 +1,4 @@
-/** An MCP server that gives out its own tokens, as servers did before 2025-06-18; a test writes what it says. */
+/** An MCP server that issues its own tokens, as servers did before 2025-06-18; the test writes its answers. */
 import { once } from "node:events";
 import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -16,13 +16,13 @@ export type Answer = (asked: Asked, response: ServerResponse) => unknown;
 export interface OwnIssuer {
   readonly origin: string;
   readonly url: string;
-  /** What was asked, in order. */
+  /** The requests, in order. */
   readonly asked: Asked[];
-  /** What is answered at a path; a test may put its own in place. */
+  /** The answer at a path; a test may replace it. */
   readonly answers: Map<string, Answer>;
-  /** The tokens that the server takes. */
+  /** The tokens that the server accepts. */
   readonly good: Set<string>;
-  /** The kinds of grant for which tokens were asked. */
+  /** The kinds of grant for which tokens were requested. */
   readonly grants: () => (string | null)[];
 }
 

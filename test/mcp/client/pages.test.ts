@@ -21,7 +21,7 @@ const wanted = (...ids: string[]) =>
 let server: McpServer;
 let http: HttpServer;
 let calls: number;
-/** What the tool throws each time it is called; when there is nothing left, it works. */
+/** What the tool throws each time it is called; after these, it works. */
 let refusals: McpError[];
 let called: () => void;
 
@@ -45,7 +45,8 @@ afterEach(async () => {
 });
 
 function clientWith(options: Partial<McpClientOptions>) {
-  // Its time stands still, so that the stream of the session is waited for, however slow it is to open.
+  // Its time stands still, so that the client waits for the stream of the session, however slowly
+  // it opens.
   return mcpClient(mcpHttpLink(new URL("/mcp", http.url), { clock: new FakeClock() }), {
     name: "test",
     version: "1.0.0",
@@ -85,11 +86,11 @@ test("while the user is still there, the server says when to call again", async 
       if (calls === 2) resolve();
     };
   });
-  // What the server says by itself is heard from here on.
+  // From here on the client receives what the server sends outside of requests.
   await using _ = await client.subscribe({ tools: true }, () => {});
   const call = client.callTool("pay");
   await twice;
-  // No clock moves here: only word from the server brings the third call.
+  // No clock moves here: only a notification of the server causes the third call.
   server.elicitationComplete("a");
   expect(await call).toMatchObject({ content: [{ text: "paid" }] });
   expect(visits).toBe(1);
@@ -100,7 +101,8 @@ test("a call is repeated after a while if the server never reports the visit", a
   const clock = new FakeClock();
   await using client = clientWith({
     clock,
-    // A second passes in each turn of the loop, and nobody knows how many turns an answer takes.
+    // A second passes in each turn of the loop, and the number of turns that an answer takes is
+    // unknown.
     timeoutMs: Number.POSITIVE_INFINITY,
     elicitUrl: () => ({ action: "accept" }),
   });

@@ -6,7 +6,7 @@ export interface RawRequest {
   readonly verb: string;
   readonly path: string;
   readonly headers: IncomingMessage["headers"];
-  /** The message, where there was one. */
+  /** The message, if there was one. */
   readonly message: { id?: number; method?: string; params?: Record<string, unknown> };
 }
 
@@ -48,7 +48,7 @@ export function result(response: ServerResponse, { message }: RawRequest, value:
   json(response, { jsonrpc: "2.0", id: message.id, result: value });
 }
 
-/** Answers the handshake of the legacy era, and hands on the rest. */
+/** Answers the handshake of the legacy era, and passes on the rest. */
 export function legacy(rest: Answer, revision = "2025-11-25"): Answer {
   return (request, response) => {
     const { method } = request.message;
@@ -67,7 +67,7 @@ function refusal({ message }: RawRequest): object {
   return { jsonrpc: "2.0", id: message.id, error: { code: -32000, message: "not initialized" } };
 }
 
-/** Answers `server/discover`, and hands on the rest. */
+/** Answers `server/discover`, and passes on the rest. */
 export function modern(rest: Answer): Answer {
   return (request, response) => {
     if (request.message.method !== "server/discover") rest(request, response);

@@ -19,7 +19,7 @@ const eras = ["modern", "legacy"] as const;
 let http: HttpServer;
 let url: string;
 
-/** What a tool throws that needs more than the caller may. */
+/** The error of a tool that needs more permissions than the caller has. */
 function wants(status: number): RpcError {
   return new RpcError(-32004, "more", { scope: "notes write" }, { status });
 }
@@ -73,7 +73,7 @@ test.each(eras.flatMap((era) => [401, 403, 503].map((status) => [era, status] as
 );
 
 test.each(eras)(
-  "%s: who is not let in is told the status, and what the server said",
+  "%s: a client that is refused gets the status, and the server's message",
   async (era) => {
     await using client = clientWith(tokenOf("none"), era);
     const error = await thrownBy(client.tools().all());
@@ -83,7 +83,7 @@ test.each(eras)(
   },
 );
 
-/** Has a token, and gets another one where `next` has it. */
+/** Has a token, and gets another one if there is a `next`. */
 class Steps implements Authorization {
   readonly challenges: Challenge[] = [];
   #current: string;

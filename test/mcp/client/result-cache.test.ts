@@ -8,7 +8,7 @@ test("256 results are kept, and the oldest makes room for the next", () => {
     cache.keep("resources/read", { uri }, { uri, ttlMs: 1 }, cache.changes);
   const has = (uri: number) => cache.get("resources/read", { uri }) !== undefined;
   for (let uri = 0; uri < 256; uri++) keep(uri);
-  // Kept again, it is the newest.
+  // Stored again, it is the newest.
   keep(0);
   expect([has(0), has(1)]).toEqual([true, true]);
   keep(256);

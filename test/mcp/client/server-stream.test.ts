@@ -1,4 +1,4 @@
-/** The stream on which a server of the legacy era speaks outside of requests. */
+/** The stream on which a server of the legacy era sends messages outside of requests. */
 import type { ServerResponse } from "node:http";
 import { silentLog } from "callwire";
 import {
@@ -20,7 +20,7 @@ const stopping = {
   data: { ran: false, reason: "stopping" },
 };
 
-/** A server whose streams a test opens by hand; everything else is answered at once. */
+/** A server whose streams a test opens by hand; all other requests are answered at once. */
 async function serverWithStreams() {
   const waiting: ServerResponse[] = [];
   let wake: () => void = () => {};
@@ -36,7 +36,7 @@ async function serverWithStreams() {
     if (method === "initialize" && refusals-- > 0) response.writeHead(503).end();
     else if (method === "resources/subscribe" && refused) response.writeHead(refused).end();
     else if (method !== "resources/subscribe" || cuts-- <= 0) answer(request, response);
-    // As a server does that dies, and then one that stops.
+    // As a server does that crashes, and then one that shuts down.
     else if (cuts > 0) response.destroy();
     else json(response, { jsonrpc: "2.0", id: request.message.id, error: stopping }, 503);
   });
@@ -66,7 +66,7 @@ async function serverWithStreams() {
   return { server, asked, open, refuseGreetings, cutSubscribing, refuseSubscribing };
 }
 
-/** What a subscription hears, in order. */
+/** What a subscription receives, in order. */
 function listening() {
   const heard: string[] = [];
   let wake: () => void = () => {};
@@ -86,7 +86,7 @@ function listening() {
   };
 }
 
-/** A client that has asked to hear of changes, before such a server. */
+/** A client that has subscribed to changes of such a server. */
 async function subscribing(filter: SubscriptionFilter = { tools: true }) {
   const streams = await serverWithStreams();
   const { server } = streams;
@@ -106,7 +106,7 @@ const changed = `data: {"jsonrpc":"2.0","method":"notifications/tools/list_chang
 test("requests do not wait for a stream that is not answered", async () => {
   const { server, asked } = await serverWithStreams();
   await using _ = server;
-  // Its time stands still, so a wait would have no end.
+  // Its time stands still, so a wait would never end.
   const wire = mcpHttpLink(server.url, { clock: new FakeClock() });
   await using client = mcpClient(wire, self);
   expect(await client.tools().all()).toEqual([]);
@@ -147,7 +147,7 @@ test("a stream that is opened again without resuming is a gap", async () => {
   const first = await open();
   await subscribed;
   first.end();
-  // A server that has not heard yet of the end of the old one refuses a second.
+  // A server that has not yet noticed the end of the old one refuses a second.
   (await whileTimePasses(clock, 500, asked())).writeHead(409).end();
   const again = await whileTimePasses(clock, 500, asked());
   again.writeHead(200, { "content-type": "text/event-stream" }).write(changed);
@@ -160,7 +160,7 @@ test("a stream that cannot be resumed is opened again, and is a gap", async () =
   const first = await open();
   await subscribed;
   first.end("id: 7\n\n");
-  // As a server does that has let go of the stream, but not of the session.
+  // Like a server that has dropped the stream, but not the session.
   (await whileTimePasses(clock, 500, asked())).writeHead(400).end();
   const again = await whileTimePasses(clock, 500, open());
   expect(server.seen.at(-1)?.headers).not.toHaveProperty("last-event-id");
@@ -201,7 +201,7 @@ test("a session that is lost before its stream was open is started again for a l
   const { asked, open, clock, upTo, subscribed } = scene;
   (await asked()).destroy();
   await whileTimePasses(clock, 500, subscribed);
-  // It may not have heard that the first was cut.
+  // It may not have noticed that the first was cut.
   (await whileTimePasses(clock, 500, asked())).writeHead(409).end();
   (await whileTimePasses(clock, 500, asked())).writeHead(404).end();
   const stream = await open();
@@ -279,7 +279,7 @@ test("a subscription of the modern era ends with its client, also while it waits
       return response.end(`data: ${JSON.stringify({ jsonrpc: "2.0", method, params })}\n\n`);
     }),
   );
-  // Its time stands still, so that it would wait for ever.
+  // Its time stands still, so it would wait forever.
   const clock = new FakeClock();
   const client = mcpClient(mcpHttpLink(server.url, { clock }), { ...self, era: "modern", clock });
   await client.connect();

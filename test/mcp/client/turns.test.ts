@@ -12,7 +12,7 @@ import { type Answer, legacy, modern, type RawRequest, rawServer, result } from 
 const self = { name: "test", version: "1.0.0", log: silentLog };
 const done = { content: [] };
 
-/** Answers calls only when it is told to. */
+/** Answers calls only when the test says so. */
 class Held {
   readonly open: [RawRequest, ServerResponse][] = [];
   readonly #arrivals: (() => void)[] = [];
@@ -51,7 +51,7 @@ test("of many calls 256 are on their way at a time, and all are answered", async
       if (!sockets.has(socket)) socket.once("close", () => sockets.delete(socket));
       mostSockets = Math.max(mostSockets, sockets.add(socket).size);
       most = Math.max(most, open.push([request, response]));
-      // Nobody is answered before as many are here as may be.
+      // No call is answered before as many as allowed have arrived.
       if (server.seen.length < 257) return;
       for (const [held, to] of open.splice(0)) result(to, held, done);
     }),
@@ -87,7 +87,7 @@ describe.each([
     const aborted = client.callTool("aborted", {}, { signal: gone.signal });
     const late = client.callTool("late", {}, { timeoutMs: 1_000 });
     const next = client.callTool("next");
-    // Takes no turn, and when it is answered the others wait for theirs.
+    // It needs no turn; when it is answered, the other calls are waiting for theirs.
     await client.request("ping");
     gone.abort();
     await expect(aborted).rejects.toMatchObject({ code: "ABORTED" });
@@ -100,7 +100,7 @@ describe.each([
     held.release();
     await expect(next).resolves.toMatchObject(done);
     expect(named(server, "tools/call")).toEqual(["first", "next"]);
-    // Nobody is told of the end of what was never begun.
+    // The server gets no cancel for a call that was never sent.
     expect(named(server, "notifications/cancelled")).toEqual([]);
   });
 
@@ -165,7 +165,7 @@ test("what a running call waits for does not wait for it", async () => {
   const heard = new Promise<string>((resolve) => {
     hear = resolve;
   });
-  // The one turn is taken, and still there is somebody who listens.
+  // The only turn is taken, and the subscription still opens.
   await client.subscribe({ tools: true }, ({ kind }) => hear(kind));
   agents.catalog.addMethods({ another: () => 1 });
   expect(await heard).toBe("tools");
@@ -175,7 +175,7 @@ test("what a running call waits for does not wait for it", async () => {
 });
 
 test("the stream of the server is requested before the first call is sent", async () => {
-  // Some servers ask on that stream, and what they ask before it is there is lost.
+  // Some servers ask questions on that stream, and those asked before it is open are lost.
   await using server = await rawServer(
     legacy((request, response) => {
       if (request.verb === "GET") response.writeHead(405).end();
@@ -205,7 +205,7 @@ test("a call whose turn comes while a lost session is restarted is sent in the n
     });
   await using client = legacyClient();
   await client.connect();
-  // There is room for one, and nobody listens in the other's session, so this ends it.
+  // There is room for one session, and no stream is open in the first, so this ends it.
   await using other = legacyClient();
   await other.connect();
   const sums = [1, 2, 3, 4, 5].map((a) => client.callTool("add", { a, b: 1 }));

@@ -171,7 +171,7 @@ describe.each(eras)("a client of the %s era", (near) => {
     test("gets an error that names the capability for a question", async () => {
       await using client = clientOf(through(), { era: near });
       const outcome = await client.callTool("notes_ask").catch((error: unknown) => error);
-      // A legacy server gets the error as the answer to its request, and decides itself what it means.
+      // A legacy server gets the error as the answer to its request, and decides what it means.
       if (far === "legacy") expect(outcome).toMatchObject({ isError: true });
       else expect(JSON.stringify(outcome)).toContain("-32021");
     });
@@ -352,7 +352,7 @@ test("a session may have a connection of its own, which ends with it", async () 
   const two = clientOf(gateway, { era: "legacy", ...answers });
   const three = clientOf(gateway, { era: "legacy" });
   await Promise.all([one.callTool("notes_ask"), two.callTool("notes_ask")]);
-  // One more lists what the server has.
+  // One more request lists what the server has.
   expect(closed).toHaveLength(3);
   await expect(three.callTool("notes_add", { a: 1, b: 2 })).rejects.toMatchObject({ code: -32005 });
   await one.close();

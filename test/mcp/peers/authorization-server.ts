@@ -1,4 +1,4 @@
-/** A real authorization server that gives clients tokens for themselves. */
+/** A real authorization server that issues tokens to clients themselves. */
 import { type RunningProvider, startProvider } from "./oidc.ts";
 
 export interface AuthorizationServer extends RunningProvider {

@@ -1,4 +1,4 @@
-/** Tokens of a real authorization server, and the official client that finds its way there. */
+/** Tokens of a real authorization server, and the official client that discovers it. */
 import { createServer, silentLog } from "callwire";
 import { type HttpServer, serveHttp } from "callwire/http/node";
 import { mcpMounts, mcpServer, tool } from "callwire/mcp";
@@ -21,7 +21,8 @@ describeWith(["mcp peers"], "oidc-provider as authorization server", () => {
       { who: tool({}, (_, call) => call.principal?.id ?? "nobody") },
       { name: "test", version: "1", log: silentLog },
     );
-    // The address is part of the resource's name, so it is found before anything is mounted there.
+    // The address is part of the resource's name, so it is determined before anything is mounted
+    // there.
     const port = await ownPort();
     url = `http://127.0.0.1:${port}/mcp`;
     const mounts = mcpMounts(server, {

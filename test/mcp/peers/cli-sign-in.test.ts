@@ -31,7 +31,7 @@ describeWith(["mcp peers"], "callwire mcp, with oidc-provider", () => {
     await rm(folder, { recursive: true });
   });
 
-  /** Goes where the command says, as a browser would, and comes back to it. */
+  /** Visits the address that the command shows, as a browser would, and returns to it. */
   async function visit(process: Process, on: "stdout" | "stderr" = "stderr"): Promise<Response> {
     const [, address = ""] = await process.shown(/(http:\/\/\S+\/auth\?\S+)\s/, on);
     const back = await parts.signIn(new URL(address));
@@ -45,7 +45,7 @@ describeWith(["mcp peers"], "callwire mcp, with oidc-provider", () => {
       /redirect_uri=http%3A%2F%2F127.0.0.1%3A(\d+)/,
       "stderr",
     );
-    // Any page can have a browser send this.
+    // Any page can make a browser send this.
     for (const path of ["/", "callback", "callback?code=x&state=guessed", "callback?error=x"]) {
       expect((await fetch(`http://127.0.0.1:${port}/${path}`)).status).toBe(404);
     }
@@ -61,7 +61,7 @@ describeWith(["mcp peers"], "callwire mcp, with oidc-provider", () => {
     expect((await stat(file)).mode & 0o777).toBe(0o600);
     const args = ["mcp", server.url, "call", "who", "--token-file", file];
     expect(await finish(args)).toEqual({ code: 0, stdout: "ada\n", stderr: "" });
-    // One that the server does not take any more is renewed.
+    // A token that the server no longer accepts is renewed.
     server.revoked.add(server.sent.at(-1) as string);
     expect(await finish(args)).toEqual({ code: 0, stdout: "ada\n", stderr: "" });
   });
@@ -81,7 +81,7 @@ describeWith(["mcp peers"], "callwire mcp, with oidc-provider", () => {
   });
 
   test("the client is registered with its port, and registers again if that port is in use", async () => {
-    // One that the system hands out may be another's by the time of the next command.
+    // By the time of the next command, another process may have a port that the system chose.
     const known = join(folder, "known.json");
     await writeFile(known, JSON.stringify({ port: `${await ownPort()}` }), { mode: 0o600 });
     await using first = start(["mcp", server.url, "call", "who", "--token-file", known]);
@@ -90,14 +90,14 @@ describeWith(["mcp peers"], "callwire mcp, with oidc-provider", () => {
     const kept = JSON.parse(await readFile(known, "utf8"));
     const registrations = () => as.seen.filter((line) => line === "POST /reg").length;
     const before = registrations();
-    // A scope that is missing takes another sign-in, as the same client.
+    // A missing scope requires another sign-in, as the same client.
     await using same = start(["mcp", server.url, "call", "write", "--token-file", known]);
     await visit(same);
     expect((await same.exited).stdout).toBe("written\n");
     expect(registrations()).toBe(before);
     const { createServer } = await import("node:net");
     const taken = createServer();
-    // Whoever has it, it is taken.
+    // The token is accepted, whoever sends it.
     await new Promise<void>((resolve) =>
       taken.on("error", () => resolve()).listen(Number(kept.port), "127.0.0.1", resolve),
     );

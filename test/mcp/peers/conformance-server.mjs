@@ -1,4 +1,5 @@
-// The fixtures of the official suites on the official SDK, version 1, for a gateway to stand in front of.
+// The fixtures of the official suites on the official SDK, version 1, for tests of a gateway in
+// front of it.
 import { McpServer, ResourceTemplate } from "@modelcontextprotocol/sdk/server/mcp.js";
 import { StdioServerTransport } from "@modelcontextprotocol/sdk/server/stdio.js";
 import { CompleteRequestSchema } from "@modelcontextprotocol/sdk/types.js";
@@ -22,7 +23,7 @@ const embedded = (uri, mimeType, words) => ({
 });
 const image = { type: /** @type {const} */ ("image"), data: png, mimeType: "image/png" };
 
-/** Tools that always say the same. */
+/** Tools that always return the same. */
 const contents = {
   test_simple_text: [text("This is a simple text response for testing.")],
   test_image_content: [image],

@@ -1,4 +1,4 @@
-/** The server that the clients of others are tested with, over each wire. */
+/** The server that clients of other authors are tested with, over each wire. */
 import { createServer } from "callwire";
 import { type HttpServer, serveHttp } from "callwire/http/node";
 import { type McpMountOptions, type McpServer, mcpMounts } from "callwire/mcp";
@@ -19,8 +19,9 @@ export async function serveEverything(
 }
 
 /**
- * Hands on one message in each turn of the loop. The official clients forget who hears of progress when the answer
- * comes, and what came before it in the same chunk is told only after that.
+ * Passes on one message in each turn of the loop. When an answer arrives, the official clients
+ * forget who listens to its progress, and they deliver progress from the same chunk only after
+ * that.
  */
 export function oneByOne<T extends object>(transport: T): T {
   let hear: ((...message: unknown[]) => void) | undefined;

@@ -26,7 +26,7 @@ describeWith(["mcp peers"], "a gateway in front of five servers of others", () =
     const fixtures = mcpStdioLink(process.execPath, [`${peers}conformance-server.mjs`]);
     const gateway = mcpGateway(
       {
-        // The suites look for tools by name, and each of them is a client of its own.
+        // The suites look for tools by name, and each of them is a separate client.
         fixtures: { link: fixtures, prefix: "", per: "session", maxConnections: 100 },
         everything: { link: linkTo("everything", folder), per: "session", maxConnections: 100 },
         files: linkTo("files", folder),

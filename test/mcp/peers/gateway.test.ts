@@ -1,4 +1,4 @@
-/** A gateway in front of servers that others have published. */
+/** A gateway in front of published servers of other authors. */
 import { mkdtemp, realpath, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

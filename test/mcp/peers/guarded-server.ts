@@ -1,4 +1,4 @@
-/** An MCP server that takes the tokens of an authorization server. */
+/** An MCP server that accepts the tokens of an authorization server. */
 import { createServer, silentLog } from "callwire";
 import { serveHttp } from "callwire/http/node";
 import { McpError, mcpMounts, mcpServer, tool } from "callwire/mcp";
@@ -7,9 +7,9 @@ import { ownPort } from "../../own-port.ts";
 
 export interface GuardedServer {
   readonly url: string;
-  /** Tokens that came, in their order. */
+  /** Tokens that arrived, in their order. */
   readonly sent: string[];
-  /** Tokens that are not taken any more. */
+  /** Tokens that are no longer accepted. */
   readonly revoked: Set<string>;
   close(): Promise<void>;
 }
@@ -28,7 +28,8 @@ export async function startGuardedServer(issuer: string): Promise<GuardedServer>
     },
     { name: "test", version: "1", log: silentLog },
   );
-  // The address is part of the resource's name, so it is found before anything is mounted there.
+  // The address is part of the resource's name, so it is determined before anything is mounted
+  // there.
   const port = await ownPort();
   const url = `http://127.0.0.1:${port}/mcp`;
   const mounts = mcpMounts(server, {

@@ -23,7 +23,7 @@ describeWith(["mcp peers"], "our server", () => {
   afterAll(() => served.http.close());
 
   test("the inspector lists tools over HTTP, and calls one over stdio", async () => {
-    // It looks for its own version in the folder above the current one.
+    // It looks for its own version in the parent folder of the current one.
     const cwd = `${root}test/mcp/peers/node_modules/@modelcontextprotocol/inspector-cli/build`;
     const inspect = async (...told: string[]): Promise<unknown> => {
       const { stdout } = await run(process.execPath, ["index.js", ...told], { cwd });

@@ -1,4 +1,4 @@
-/** Our client against servers that others have published. */
+/** Our client against published servers of other authors. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, realpath, rm, writeFile } from "node:fs/promises";

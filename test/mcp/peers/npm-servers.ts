@@ -1,4 +1,4 @@
-/** Servers that others have published on npm, as programs. */
+/** Servers that other authors have published on npm, as programs. */
 import { type McpWire, mcpStdioLink } from "callwire/mcp/client";
 import { root } from "../../entries.ts";
 
@@ -17,7 +17,7 @@ export type ServerName = keyof typeof programs;
 
 export const fileOf = (name: ServerName): string => packages + programs[name];
 
-/** `folder` is where they may write. */
+/** `folder` is the folder that they may write to. */
 export function linkTo(name: ServerName, folder: string): McpWire {
   const env = { ...process.env, MEMORY_FILE_PATH: `${folder}/memory.jsonl` };
   const args = name === "files" ? [folder] : [];

@@ -23,7 +23,7 @@ describeWith(["mcp peers"], "OAuth with oidc-provider", () => {
     await as.close();
   });
 
-  // One user's session, in order: who has signed in is not asked again.
+  // One user's session, in order: a user who has signed in is not asked again.
   for (const era of ["modern", "legacy"] as const) {
     describe(era, { shuffle: false }, () => {
       let client: McpClient;

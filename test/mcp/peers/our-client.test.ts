@@ -47,7 +47,7 @@ describeWith(["mcp peers"], "our client", () => {
   ] as const)("with %s", (name, revision, era, version, wire) => {
     let client: McpClient;
     const visited: string[] = [];
-    // Without a session a server has no way to ask.
+    // Without a session a server cannot ask.
     const isAsked = name !== "version 2, legacy, Streamable HTTP";
 
     beforeAll(async () => {
@@ -55,7 +55,7 @@ describeWith(["mcp peers"], "our client", () => {
         name: "callwire",
         version: "1.0.0",
         era,
-        // A process may take its time to start.
+        // A process may take long to start.
         probeMs: 15_000,
         elicitForm: () => ({ action: "accept", content: { name: "Ada" } }),
         sample: () => ({
@@ -165,14 +165,14 @@ describeWith(["mcp peers"], "our client", () => {
   test("changes are received in both eras", async () => {
     const heard = async (version: string, change: (client: McpClient) => Promise<unknown>) => {
       const url = urls.get(version) as string;
-      // Time stands still, so that a stream which is slow to open is no gap.
+      // Time stands still, so that a stream that opens slowly is not a gap.
       const wire = mcpHttpLink(url, { clock: new FakeClock() });
       await using client = mcpClient(wire, { name: "callwire", version: "1.0.0" });
       let told: string | undefined;
       await using _ = await client.subscribe({ tools: true }, ({ kind }) => {
         told = kind;
       });
-      // The stream of a session may open a little later, and what comes before it is lost.
+      // The stream of a session may open a little later, and earlier messages are lost.
       while (told === undefined) await change(client);
       return told;
     };

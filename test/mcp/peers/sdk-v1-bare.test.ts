@@ -1,4 +1,7 @@
-/** The official client, version 1, that can be asked nothing, and what tools give that is no plain data. */
+/**
+ * The official client, version 1, without any capabilities, and results of tools that are not plain
+ * data.
+ */
 import type { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import { method, RpcError, silentLog } from "callwire";

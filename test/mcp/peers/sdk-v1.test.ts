@@ -85,7 +85,7 @@ describeWith(["mcp peers"], "the official client, version 1", () => {
       });
     });
 
-    test("an unknown tool fails the request, a tool that fails tells the model", async () => {
+    test("an unknown tool fails the request, a failing tool reports to the model", async () => {
       await expect(client.callTool({ name: "nothing" })).rejects.toMatchObject({ code: -32602 });
       expect(await client.callTool({ name: "test_error_handling" })).toMatchObject({
         isError: true,

@@ -25,7 +25,7 @@ test("ten thousand sessions that were opened and abandoned take little memory, a
   const initialize =
     `POST /mcp HTTP/1.1\r\nhost: localhost:${port}\r\ncontent-type: application/json\r\n` +
     `accept: application/json, text/event-stream\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
-  // Pipelined, since what is measured is the server.
+  // Pipelined, because the server is measured.
   const open = async (count: number): Promise<void> => {
     let unread = "";
     for (let opened = 0, sent = 0; opened < count; ) {
@@ -39,7 +39,7 @@ test("ten thousand sessions that were opened and abandoned take little memory, a
       opened += parts.length;
     }
   };
-  // Connections and code are warm before anything is measured.
+  // Connections and code are warm before the measurement.
   await open(500);
   const before = await heapUsed();
   await open(5_000);
@@ -50,7 +50,7 @@ test("ten thousand sessions that were opened and abandoned take little memory, a
   socket.destroy();
 }, 60_000);
 
-/** After what nobody needs was collected. */
+/** After a garbage collection. */
 async function heapUsed(): Promise<number> {
   for (let i = 0; i < 3; i++) {
     collect();

@@ -1,4 +1,4 @@
-/** Asks an MCP server as a client does, without a client. */
+/** Sends requests to an MCP server as a client does, without a client. */
 import type { McpServer } from "callwire/mcp";
 import { MetaKey } from "callwire/mcp";
 
@@ -13,7 +13,7 @@ export function request(method: string, params?: object): object {
   return { jsonrpc: "2.0", id: ++id, method, ...(params && { params }) };
 }
 
-/** What each request of 2026-07-28 carries. */
+/** The members that each request of 2026-07-28 has. */
 export function envelope(capabilities: object = {}): Record<string, unknown> {
   return {
     [MetaKey.ProtocolVersion]: "2026-07-28",
@@ -46,7 +46,7 @@ export async function callTool(
   return result as Record<string, unknown>;
 }
 
-/** Tools by name, as they are listed. */
+/** Tools by name, as in the list. */
 export async function toolsOf(
   server: McpServer,
 ): Promise<Map<string, Record<string, unknown> & { name: string }>> {
@@ -116,7 +116,7 @@ export interface StreamedEvent {
   readonly data: string;
 }
 
-/** The events of a response, as they come. */
+/** The events of a response, as they arrive. */
 export async function* eventsOf(response: Response): AsyncGenerator<StreamedEvent> {
   let text = "";
   for await (const chunk of response.body?.pipeThrough(new TextDecoderStream()) ?? []) {

@@ -17,13 +17,13 @@ const resource = "https://mcp.example/mcp";
 const tokens: Readonly<Record<string, Principal>> = {
   ada: { id: "ada", scopes: ["mcp", "write"], claims: { aud: resource } },
   bob: { id: "bob", scopes: ["mcp"], claims: { aud: ["https://other.example", resource] } },
-  // For somebody else.
+  // Issued for another service.
   eve: { id: "eve", scopes: ["mcp"], claims: { aud: "https://other.example" } },
-  // Without the scope that everybody needs.
+  // Without the scope that every caller needs.
   dan: { id: "dan", scopes: [], claims: { aud: resource } },
 };
 
-/** Writing needs a scope, and who lacks it does not see the tool. */
+/** Writing requires a scope, and callers without it do not see the tool. */
 const scopes: Middleware = Object.assign(
   ((next) => (call, context) => {
     if (call.method === "write" && context.principal?.scopes?.includes("write") !== true) {
@@ -178,7 +178,7 @@ test("the guards of a server apply to agents: authentication, visibility and per
     (await ada.post(request("tools/call", { name }))).status;
   expect(await call("notes_read")).toBe(200);
   expect(await call("open")).toBe(403);
-  // To whom the method's own rule does not apply, it is not there.
+  // For callers that its own rule excludes, the method does not exist.
   const hidden = await ada.post(request("tools/call", { name: "notes_remove" }));
   expect(await hidden.json()).toMatchObject({ error: { code: -32602 } });
   const other = new HttpClient(place, "2025-11-25", { authorization: "Bearer eve" });
@@ -209,7 +209,7 @@ test("a task is reported only to the caller that began it", async () => {
   expect(await listens(bob)).toEqual([]);
 });
 
-/** Begins and asks about tasks of a tool, as whoever has a token. */
+/** Starts tasks of a tool and requests their state, with a given token. */
 async function tasksOf(run: Parameters<typeof tool>[1], maxTasks: number) {
   const job = tool({ task: "optional" }, run);
   const agents = mcpServer({ job }, { name: "test", version: "1", tasks: { maxTasks } });
@@ -251,7 +251,7 @@ test("no caller can run so many tasks that others have no place", async () => {
   const bobs = await begun("bob");
   const adas = await begun("ada");
   expect([bobs.length, adas.length]).toEqual([5, 2]);
-  // What one gives back is there for the other.
+  // A place that one caller frees is available to the other.
   for (const taskId of bobs) await ask("bob", "tasks/cancel", { taskId }, taskId);
   expect(await begun("ada")).toHaveLength(3);
 });

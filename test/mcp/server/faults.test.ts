@@ -21,7 +21,7 @@ async function serve(server: McpServer, options: Parameters<typeof mcpMounts>[1]
   return new URL("/mcp", http.url).href;
 }
 
-/** A tool that reports in steps, when it is told to. */
+/** A tool that reports in steps, when the test says so. */
 function stepping() {
   const waiting: (() => void)[] = [];
   const steps = tool({}, async (_, call) => {
@@ -52,7 +52,7 @@ test("a stream that breaks during a call is resumed without lost or repeated mes
   heard.push(first?.data ?? "");
   last = first?.id ?? last;
   cut.abort();
-  // All of this is said while nobody listens.
+  // All of this is sent while no client listens.
   await step();
   await step();
   await step();
@@ -66,13 +66,13 @@ test("a stream that breaks during a call is resumed without lost or repeated mes
     3,
     "done",
   ]);
-  // It is somebody else's, or gone.
+  // It belongs to another client, or is gone.
   const other = new HttpClient(client.url);
   await other.initialize();
   expect((await other.get({ "last-event-id": last ?? "" })).status).toBe(400);
 });
 
-test("a client that never reads is cut off, and the server continues", async () => {
+test("a client that never reads is disconnected, and the server continues", async () => {
   const flood = tool({}, async (_, call) => {
     for (let i = 0; !call.signal.aborted && i < 100_000; i++) {
       call.progress({ progress: i, message: "x".repeat(10_000) });
@@ -144,7 +144,7 @@ test("a session whose call runs is in use, however long that takes", async () =>
   await busy.initialize();
   const answer = busy.post(request("tools/call", { name: "steps" }));
   await step();
-  // Neither time nor the number of others ends it.
+  // Neither time nor the number of other sessions ends it.
   clock.advance(150_000);
   await idle.initialize();
   await another.initialize();

@@ -380,7 +380,7 @@ test("what the server stores for one client is bounded", async () => {
   const long = (i: number): string => `file:///${i}/${"x".repeat(8_000)}`;
   for (let i = 0; i < 16; i++) await subscribe(long(i));
   await expect(subscribe(long(16))).rejects.toThrow("too many subscriptions");
-  // One that is there already takes no more room.
+  // One that exists already takes no more room.
   await subscribe(long(0));
   await client.close();
 });

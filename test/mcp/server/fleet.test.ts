@@ -7,15 +7,15 @@ import { natsWork } from "callwire/nats/kv";
 import { expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
 import { describeWith } from "../../services.ts";
-import { Engine } from "../../transports/nats/engine.ts";
+import { TestNats } from "../../transports/nats/test-nats.ts";
 import { askModern, envelope, eventsOf, request } from "./asking.ts";
 
 const capabilities = { extensions: { "io.modelcontextprotocol/tasks": {} }, elicitation: {} };
 
 describeWith(["nats-server"], "MCP servers with one store", () => {
   async function fleet(methods: Parameters<typeof mcpServer>[0]): Promise<[McpServer, McpServer]> {
-    const engine = await Engine.start('jetstream: { store_dir: "$FOLDER" }');
-    const bucket = await new Kvm(await engine.connect()).create("tasks");
+    const testNats = await TestNats.start('jetstream: { store_dir: "$FOLDER" }');
+    const bucket = await new Kvm(await testNats.connect()).create("tasks");
     const server = () => {
       const tasks = { store: natsWork(bucket) };
       const made = mcpServer(methods, { name: "fleet", version: "1", log: silentLog, tasks });

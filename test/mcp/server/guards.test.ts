@@ -1,4 +1,4 @@
-/** What middleware keeps from a caller stays kept, whichever way it asks. */
+/** What middleware hides from a caller stays hidden, whichever way the caller asks. */
 import { createServer, type Middleware, method, silentLog } from "callwire";
 import { type HttpServer, serveHttp } from "callwire/http/node";
 import { mcpMounts, mcpServer, prompt, resource, tool } from "callwire/mcp";

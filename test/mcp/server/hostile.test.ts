@@ -1,4 +1,4 @@
-/** Whatever a client sends, it gets an answer that says what is wrong, and the server goes on. */
+/** Whatever a client sends, it gets an answer that says what is wrong, and the server continues. */
 import { silentLog } from "callwire";
 import { mcpServer, prompt, resource, tool } from "callwire/mcp";
 import fc from "fast-check";

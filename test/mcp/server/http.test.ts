@@ -151,7 +151,7 @@ test("the table of refusals", async () => {
   expect(await statusWith({ host: "evil.example" })).toBe(403);
 });
 
-/** Fetch does not let its caller choose these headers. */
+/** `fetch` does not let its caller set these headers. */
 function statusWith(headers: Record<string, string>, place = url): Promise<number | undefined> {
   return new Promise((resolve, reject) => {
     const sent = nodeRequest(place, {

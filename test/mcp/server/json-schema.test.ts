@@ -47,7 +47,7 @@ const value = fc.letrec((tie) => ({
     fc.array(tie("any"), { maxLength: 4 }),
     fc.dictionary(fc.constantFrom("a", "b", "c", "ab", "d"), tie("any"), {
       maxKeys: 3,
-      // JSON makes none, and ajv takes two objects for different by their prototypes.
+      // JSON has no prototypes, and ajv treats objects with different prototypes as different.
       noNullPrototype: true,
     }),
   ),

@@ -8,7 +8,7 @@ import { type McpClient, mcpClient, mcpHttpLink } from "callwire/mcp/client";
 import { expect, onTestFinished, test } from "vitest";
 import { describeWith } from "../../services.ts";
 import { bundle } from "../../transports/bundle.ts";
-import { Engine } from "../../transports/nats/engine.ts";
+import { TestNats } from "../../transports/nats/test-nats.ts";
 import { RoundRobin } from "./round-robin.ts";
 
 const clients = 6;
@@ -16,12 +16,12 @@ const callsEach = 30;
 
 describeWith(["nats-server"], "a fleet of two processes", () => {
   test("under load, killing one loses no session, and only calls that it was running", async () => {
-    const engine = await Engine.start('jetstream: { store_dir: "$FOLDER" }');
-    await new Kvm(await engine.connect()).create("sessions", { storage: StorageType.Memory });
+    const testNats = await TestNats.start('jetstream: { store_dir: "$FOLDER" }');
+    await new Kvm(await testNats.connect()).create("sessions", { storage: StorageType.Memory });
     const proxy = new RoundRobin();
     const program = bundle(new URL("./fixtures/fleet-member.ts", import.meta.url));
     const start = async (name: string): Promise<ChildProcess> => {
-      const child = fork(program, [`${engine.nats.port}`, name]);
+      const child = fork(program, [`${testNats.nats.port}`, name]);
       onTestFinished(() => void child.kill("SIGKILL"));
       const [url] = await once(child, "message");
       proxy.add(url);
@@ -43,8 +43,9 @@ describeWith(["nats-server"], "a fleet of two processes", () => {
           const [block] = content;
           expect(block?.type === "text" && block.text).toMatch(expected);
         } catch (error) {
-          // What the killed process was running may have run, and so is not repeated. If its stream had begun, the
-          // other process says so when the killed one has been silent for long enough.
+          // Calls that the killed process was running may have run, so they are not repeated. If
+          // the stream of such a call had begun, the other process ends it when the killed one has
+          // been silent for long enough.
           const { code } = error as { code?: unknown };
           expect(killed).toBeDefined();
           expect(["CONNECTION_LOST", -32009]).toContain(code);
@@ -70,7 +71,8 @@ describeWith(["nats-server"], "a fleet of two processes", () => {
     });
     await Promise.all(all.map(work));
     await killed;
-    // No client had to begin a new session, and no client lost more than the call that it was making.
+    // No client had to start a new session, and no client lost more than the call that it was
+    // making.
     expect(proxy.opened).toBe(clients);
     expect(lost.length).toBeLessThanOrEqual(clients);
     for (const client of all)

@@ -1,4 +1,6 @@
-/** Streams of the legacy era whose connection broke go on after the event that the client names. */
+/**
+ * Streams of the legacy era whose connection broke continue after the event that the client names.
+ */
 import { createServer, silentLog } from "callwire";
 import { type HttpServer, serveHttp } from "callwire/http/node";
 import { type McpServer, mcpMounts, mcpServer, tool } from "callwire/mcp";
@@ -32,7 +34,7 @@ afterEach(async () => {
   await server.close();
 });
 
-/** The number that an event reports, or the text that is the result. */
+/** The number that an event reports, or the text of the result. */
 function saying({ data }: StreamedEvent): unknown {
   const { params, result } = JSON.parse(data);
   return params?.progress ?? result.content[0].text;
@@ -71,7 +73,7 @@ test("after any event that the client names, without repeats and gaps", async ()
   expect(await resumed(events[3]?.id)).toEqual(all.slice(3));
   expect(await resumed(events[2]?.id)).toEqual(all.slice(2));
   expect(await resumed(events[1]?.id)).toEqual(all.slice(1));
-  // There was one event more than are kept.
+  // There was one event more than the server keeps.
   const refused = await client.get({ "last-event-id": events[0]?.id ?? "" });
   expect(refused.status).toBe(400);
 });
@@ -82,7 +84,7 @@ test("a client that resumes twice gets the rest on its last connection", async (
   expect(saying((await earlier.next()).value as StreamedEvent)).toBe(3);
   const later = eventsOf(await client.get({ "last-event-id": event?.id ?? "" }));
   expect(saying((await later.next()).value as StreamedEvent)).toBe(3);
-  // The other one was ended, without the events that are to come.
+  // The other one was ended, without the events that follow.
   expect(await earlier.next()).toMatchObject({ done: true });
   finish();
   const rest: unknown[] = [];

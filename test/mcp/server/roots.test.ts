@@ -1,4 +1,4 @@
-/** A client of the legacy era says that it works in other folders now. */
+/** A client of the legacy era notifies the server that it works in other folders now. */
 import { createServer, silentLog } from "callwire";
 import { Connection, memoryChannels } from "callwire/connection";
 import { serveHttp } from "callwire/http/node";
@@ -26,7 +26,7 @@ test.each(["HTTP", "a channel"])(
     const [near, far] = memoryChannels();
     const transport = { kind: "memory", headers: {}, remoteAddress: undefined };
     new Connection(far, { service: server, transport });
-    // Time stands still, so that the stream is waited for, however slow it is to open.
+    // Time stands still, so that the client waits for the stream, however slowly it opens.
     const clock = new FakeClock();
     const link =
       wire === "HTTP"
@@ -35,7 +35,7 @@ test.each(["HTTP", "a channel"])(
     let uri = "file:///old";
     await using client = mcpClient(link, { ...info, era: "legacy", roots: () => [{ uri }] });
     const where = async () => (await client.callTool("where")).content[0];
-    // Over HTTP a server reaches its client outside of requests while that listens.
+    // Over HTTP a server reaches its client outside of requests while the client listens.
     await using _ = await client.subscribe({ tools: true }, () => {});
     expect(await where()).toMatchObject({ text: "file:///old" });
     uri = "file:///new";
@@ -67,7 +67,7 @@ test("for repeated notifications one listener runs at a time, and once more afte
   );
   const { client, changed } = saying(server);
   for (let i = 0; i < 5; i++) changed();
-  // Whatever was sent before this is there now.
+  // Everything that was sent before this has arrived.
   await client.call("ping");
   expect(ends).toHaveLength(1);
   ends[0]?.();

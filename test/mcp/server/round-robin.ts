@@ -36,7 +36,7 @@ export class RoundRobin {
     response.writeHead(502).end();
   }
 
-  /** False if the server could not be reached, and so has not got the request. */
+  /** False if the server could not be reached, so that it did not get the request. */
   #send(
     url: string,
     { method, headers }: IncomingMessage,

@@ -16,7 +16,7 @@ const methods = {
     runs.push("booked");
     return `${who.content?.name} goes to ${city} on day ${when.content?.day}`;
   }),
-  // Swallows everything, the missing answer too.
+  // Catches everything, even the missing answer.
   careless: tool({}, async (_, call) => {
     try {
       await call.sample({ messages: [], maxTokens: 1 });
@@ -133,7 +133,7 @@ test("a state is valid for one request, for a limited time, and only unchanged",
   expect(await codeOf({ requestState: state.replace(/^./, "A") })).toBe(-32602);
   expect(await codeOf({ requestState: 5 })).toBe(-32602);
   expect(await codeOf({ requestState: state, arguments: { city: "Oslo" } })).toBe(-32602);
-  // Of another process, without a secret that both know.
+  // From another process, without a shared secret.
   const other = await firstRound(serverWith());
   expect(await codeOf({ requestState: other })).toBe(-32602);
   clock.advance(60_001);

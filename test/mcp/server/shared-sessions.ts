@@ -12,7 +12,7 @@ let began: (() => void)[] = [];
 let onAbort: () => void;
 let go: () => void;
 
-/** Each member of the fleet says who it is. */
+/** Each member of the fleet returns its name. */
 function member(name: string) {
   const gate = new Promise<void>((resolve) => {
     const before = go;
@@ -58,7 +58,7 @@ function member(name: string) {
   );
 }
 
-/** What a fleet can do with any store that its members share. */
+/** The tests that a fleet passes with any store that its members share. */
 export function sharedSessionTests(newStore: () => WorkStore | Promise<WorkStore>): void {
   let servers: { readonly http: HttpServer; readonly url: string }[];
   let mcp: ReturnType<typeof member>[];

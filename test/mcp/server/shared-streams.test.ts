@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import { SharedStreams } from "../../../src/mcp/server/http/shared-streams.ts";
 import { WorkTable } from "../../../src/work/work-table.ts";
 
-/** What is stored of a stream with these events, once it is over. */
+/** What is stored of a stream with these events after its end. */
 async function stored(events: readonly string[]) {
   const clock = new FakeClock();
   const store = new MemoryWorkStore();

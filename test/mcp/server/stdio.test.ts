@@ -40,7 +40,7 @@ beforeAll(async () => {
 
 afterAll(() => rm(folder, { recursive: true }));
 
-/** What is sent and what comes back, until the input ends. */
+/** Everything sent and received until the input ends. */
 async function talk(module: string, lines: readonly unknown[]): Promise<unknown[]> {
   await using server = start(["serve", join(folder, module), "--mcp"]);
   for (const line of lines) {
@@ -94,7 +94,7 @@ test("its version is that of the package which the module belongs to", async () 
     name: "tools",
     version: "4.5.6",
   });
-  // One that says nothing is not made up for by those above.
+  // If the nearest one has no version, those above it are not used.
   expect(await version('{ "version": 7 }')).toMatchObject({ version: "0.0.0" });
 });
 

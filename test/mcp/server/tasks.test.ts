@@ -60,7 +60,7 @@ test("a client without tasks waits for the answer, unless there is no other way"
   expect((await askModern(server, "tools/call", { name: "asks" })).error?.code).toBe(-32021);
 });
 
-test("a task is cancelled, and forgotten with its time", async () => {
+test("a task is cancelled, and forgotten when it expires", async () => {
   const clock = new FakeClock();
   const { methods } = work();
   const server = mcpServer(methods, { ...info, clock, tasks: { ttlMs: 1_000 } });
@@ -316,7 +316,7 @@ test("messages of a task reach a client that subscribed after it had begun", asy
   const params = { name: "reports", task: {}, _meta: { progressToken: "p" } };
   await client.post(request("tools/call", params));
   const events = eventsOf(await client.get());
-  // An empty one comes first.
+  // An empty chunk comes first.
   await events.next();
   report();
   const said = JSON.parse((await events.next()).value?.data ?? "");

@@ -76,7 +76,7 @@ test("a plain function takes its arguments by the names in its text", async () =
     {
       add: (a: number, b: number) => a + b,
       greet: ({ name = "world" }: { name?: string } = {}) => `Hello, ${name}`,
-      // Its names cannot be told.
+      // Its parameter names are unknown.
       join: (...parts: string[]) => parts.join("-"),
       bound: Math.max.bind(undefined),
       nothing: () => {},
@@ -110,11 +110,11 @@ test("an argument that a plain function does not have is refused, not dropped", 
   const count = (): number => ++runs;
   const server = mcpServer(
     {
-      // Brackets and commas in a text are no end of the list.
+      // Brackets and commas in a string do not end the parameter list.
       quoted: (a: number, c = "),(", d = 1) => count() && [a, c, d],
       object: ({ a }: { a: number }) => count() && a,
       others: ({ a, ...rest }: { a: number }) => count() && [a, rest],
-      // Two objects have no names.
+      // Two destructured objects have no names.
       both: ({ a }: { a: number }, { b }: { b: number }) => count() && a + b,
       rest: (...parts: number[]) => count() && parts.length,
     },

@@ -1,4 +1,4 @@
-/** Sessions that were opened and never used take little room, and none from others. */
+/** Sessions that were opened and never used take little memory, and no room from others. */
 import { FakeClock } from "callwire/testing";
 import { describe, expect, test } from "vitest";
 import { SessionTable } from "../../../src/mcp/server/http/session-table.ts";

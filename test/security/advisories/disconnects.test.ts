@@ -1,4 +1,6 @@
-/** CVE-2025-53365: a client that leaves, or sends half of something, takes the server with it. */
+/**
+ * CVE-2025-53365: a client that leaves, or sends only half of something, brings the server down.
+ */
 import { connect } from "node:net";
 import { PassThrough } from "node:stream";
 import { createServer, silentLog, stream } from "callwire";

@@ -1,4 +1,4 @@
-/** Rows that are short. */
+/** Advisories with a short test. */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { createServer, silentLog } from "callwire";
@@ -28,7 +28,7 @@ test("no program is ever started through a shell", () => {
   expect(starts).toEqual([]);
 });
 
-// CVE-2026-21713: the time that a comparison takes tells how much of a secret is right.
+// CVE-2026-21713: the time that a comparison takes reveals how much of a secret is right.
 test("secrets are compared by functions that take the same time", () => {
   const suspects = sources("src/security").flatMap((file) =>
     readFileSync(join(root, file), "utf8")

@@ -50,7 +50,7 @@ test.each(["http", "ws"] as const)(
     const answers = await Promise.all(
       Array.from({ length: clients }, async (_, i) => {
         const headers = { authorization: `Bearer client-${i}` };
-        // So many handshakes at once may take their time.
+        // That many handshakes at once may take long.
         const patient = { headers, connectTimeoutMs: 50_000 };
         const link = wire === "http" ? httpLink(url, { headers }) : webSocketLink(url, patient);
         await using client = createClient(link);

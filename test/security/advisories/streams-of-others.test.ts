@@ -1,4 +1,7 @@
-/** An event id is no credential: who did not begin a stream can neither read it nor end it. */
+/**
+ * An event id is not a credential: a client that did not begin a stream can neither read it nor end
+ * it.
+ */
 import { createServer, silentLog, stream } from "callwire";
 import { fetchHandler } from "callwire/http";
 import { authenticate, type Credential } from "callwire/security";
@@ -65,7 +68,7 @@ test("another principal's event id is answered with 404, and its stream continue
   expect(status).toBe(200);
   expect(text).toContain("first secret");
   expect(text).toContain("second secret");
-  // Also when it is over.
+  // Even after its end.
   expect((await as("eve", "GET")).status).toBe(404);
   expect((await as("ann", "GET")).text).toContain("second secret");
 });

@@ -14,7 +14,7 @@ const serves = [
   ["TLS sockets", () => serveSocket(createServer({}), { port: 0, tls })],
 ] as const;
 
-// Node emits an event and leaves the connection open, so that it counted for ever.
+// Node emits an event and leaves the connection open, so that it counted forever.
 test.for(serves)(
   "%s: a client that does not finish the handshake is disconnected",
   async ([, serve]) => {
@@ -29,7 +29,7 @@ test.for(serves)(
   },
 );
 
-// Node's limit begins anew with each byte.
+// Node's limit starts again with each byte.
 test.for(serves)("%s: nor may the handshake take longer byte by byte", async ([, serve]) => {
   const server = await serve();
   onTestFinished(() => server.close());

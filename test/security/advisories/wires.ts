@@ -1,4 +1,4 @@
-/** The same payload over every wire that a stranger could use, spoken by hand. */
+/** The same payload over every wire that a stranger could use, written by hand. */
 import { PassThrough } from "node:stream";
 import type { Server } from "callwire";
 import { serveHttp } from "callwire/http/node";
@@ -9,7 +9,7 @@ import { WebSocket } from "ws";
 import { send } from "../../transports/http/wire.ts";
 import { RawSocket } from "../../transports/tcp/raw-socket.ts";
 
-/** Sends one payload and gives what answered it. */
+/** Sends one payload and returns the answer. */
 export type Ask = (server: Server, payload: string) => Promise<string>;
 
 export const wires: readonly (readonly [name: string, ask: Ask])[] = [

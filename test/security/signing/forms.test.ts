@@ -362,7 +362,7 @@ describe("the seal of a connection", () => {
     );
     const { verifier } = createSigningKey("ed25519", "public");
     expect(() => signedMessages({ key: verifier })).toThrow("the key public cannot sign");
-    // Without keys to verify with, messages are taken as they are.
+    // Without keys to verify with, messages are accepted as they are.
     const signing = sealOf({ key: ann });
     expect(signing.open(signedBy(bob, {}, call), originOf())).toBe(call);
     expect(signing.open(call, originOf())).toBe(call);

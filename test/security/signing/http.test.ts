@@ -20,7 +20,7 @@ const { signer: key } = createSigningKey("hmac-sha256", "client-1");
 const replies = createSigningKey("ed25519", "server-1");
 const principal = { id: "bob" };
 
-/** What a call looks like on its way, to be changed or sent again. */
+/** A call in transit, to be changed or sent again. */
 interface Sent {
   readonly url: string;
   readonly init: Omit<RequestInit, "headers" | "body"> & {
@@ -36,7 +36,7 @@ async function serve(options: Partial<SignedRequestsOptions> = {}, more: ServerO
   const http = await serveHttp(server, { port: 0, mounts: { "/other": server } });
   const client = (link: HttpLinkOptions = {}, url = http.url) =>
     createClient<typeof methods>(httpLink(url, { signer: httpSigner({ key }), ...link }));
-  /** Makes a call and keeps what was sent instead of sending it. */
+  /** Makes a call and captures what would be sent. */
   const record = async (
     own: SigningKey = key,
     url = http.url,
@@ -193,7 +193,7 @@ describe("refused, and no handler runs", () => {
       expect(await send(each), name).toEqual([401, "signature-invalid"]);
     }
     expect(served.ran).toEqual([]);
-    // What failed took no nonce: the true one still passes.
+    // A failed request used no nonce: the real one still passes.
     expect(await send(sent)).toEqual([200, "bob"]);
   });
 
@@ -225,7 +225,7 @@ describe("refused, and no handler runs", () => {
     clock.advance(5_000);
     await using after = await serve({ clock });
     const { port } = after.http;
-    // Behind the same name, so that the signature fits.
+    // Under the same name, so that the signature fits.
     const host = new URL(before.http.url).host;
     const status = await new Promise<number | undefined>((resolve, reject) => {
       const headers: Record<string, string> = { ...sent.init.headers, host };
@@ -329,7 +329,7 @@ describe("a signed reply", () => {
       await expect(read()).rejects.toThrow("not signed");
       await client.close();
     }
-    // Whoever does not ask for signed replies gets the items of a request that is signed.
+    // A client that does not ask for signed replies gets the items of a signed request.
     const link = httpLink(http.url, { signer: httpSigner({ key }) });
     const items: unknown[] = [];
     for await (const item of createClient<{ count: typeof count }>(link).stream("count")) {

@@ -1,4 +1,7 @@
-/** What even the holder of a valid key is refused: each message here is signed by hand, and rightly so. */
+/**
+ * What even the holder of a valid key is refused: each message here is signed by hand, with a valid
+ * signature.
+ */
 import { createHash, createHmac } from "node:crypto";
 import { createServer as createHttpServer } from "node:http";
 import {
@@ -217,7 +220,7 @@ describe("on a connection", () => {
   const makeHost = (more: SignedMessagesOptions = {}) =>
     signedMessages({ key: other.signer, keys: [key], clock, ...more })();
 
-  /** The two ends of a connection that know each other. */
+  /** Two peers that know each other's keys. */
   function introduced(more: SignedMessagesOptions = {}) {
     const [left, right] = [makeClient(), makeHost(more)];
     const origins = { left: new Origin(), right: new Origin() };
@@ -272,7 +275,7 @@ describe("on a connection", () => {
     expect(judged({ nonce: "a" }, '{"jsonrpc":"2.0","result":1,"id":1}')).toBe("signature-invalid");
     const batch = `[${call},{"jsonrpc":"2.0","result":1,"id":1}]`;
     expect(judged({ nonce: "a" }, batch)).toBe("signature-invalid");
-    // Whatever can be no reply passes: calls, and what the server then cannot read.
+    // Everything that cannot be a reply passes: calls, and what the server then cannot read.
     for (const text of [`[${call},${call}]`, "{"]) {
       expect(judged({ nonce: "a" }, text)).toBe("passed");
     }

@@ -3,7 +3,7 @@ import { createInterface } from "node:readline";
 
 export type Direction = "out" | "back";
 
-/** Somebody on the way, who sees each line and sends on what they like. */
+/** An attacker in the middle, who sees each line and forwards anything. */
 export async function lineProxy(
   port: number,
   change: (line: string, direction: Direction) => readonly string[],
@@ -17,7 +17,7 @@ export async function lineProxy(
       const lines = createInterface(from).on("line", (line) => {
         for (const each of change(line, direction)) to.write(`${each}\n`);
       });
-      // It tells of the errors of its socket once more.
+      // It emits the errors of its socket again.
       lines.on("error", () => {});
     };
     pump(client, target, "out");

@@ -176,7 +176,7 @@ describe("signed messages", () => {
 });
 
 describe("refused, and no handler runs", () => {
-  /** The server's raw end, spoken to by hand. */
+  /** The server's raw side, written by hand. */
   function raw(port: number) {
     return rawStream(connect(port, "127.0.0.1"), newlineFraming);
   }
@@ -286,7 +286,7 @@ describe("refused, and no handler runs", () => {
     end.kill();
   });
 
-  test("a peer that continues is cut off", async () => {
+  test("a peer that continues is disconnected", async () => {
     await using served = await serveTcp();
     const end = raw(served.port);
     for (let i = 0; i < 10; i++) end.send('{"jsonrpc":"2.0","method":"whoami","id":1}');
@@ -323,7 +323,7 @@ describe("somebody on the way", () => {
   });
 
   test("cannot change a reply", async () => {
-    // Not the call: a signature, which is made of random letters, may hold that name too.
+    // Not the call: a signature, which has random letters, may contain that name too.
     await using wire = await through((line, direction) =>
       direction === "back" ? [line.replace('\\"bob\\"', '\\"eve\\"')] : [line],
     );

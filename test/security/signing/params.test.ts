@@ -41,7 +41,7 @@ const guarded = (more: Partial<SignedParamsOptions> = {}) =>
 
 const now = () => Math.floor(clock.now() / 1000);
 
-/** A signature made with nothing of ours, as a script would. */
+/** A signature made without our code, as by a script. */
 function signed(
   method: string,
   params: Record<string, unknown>,
@@ -166,7 +166,7 @@ describe("refused, and no handler runs", () => {
     const byPosition = { jsonrpc: "2.0", method: "transfer", params: [1], id: 1 };
     expect(await receive(byPosition)).toBe("signature-missing");
     expect(ran).toEqual([]);
-    // What failed took no nonce.
+    // A failed one used no nonce.
     expect(await receive(good())).toEqual({ amount: 1 });
   });
 

@@ -8,7 +8,7 @@ import { socketBytes } from "../socket-bytes.ts";
 import { standstill } from "../standstill.ts";
 import { deferred, Session, type Wire } from "./wire.ts";
 
-/** A stream that tells how many bytes were taken of it, and when it was left. */
+/** A stream that reports how many bytes were read, and when its reader left. */
 class Spring {
   taken = 0;
   readonly stream: ReadableStream<Uint8Array>;
@@ -51,7 +51,7 @@ async function bytesOf(value: Blob | Uint8Array): Promise<Uint8Array> {
 export function testBytes(wire: Wire): void {
   const { beside = false, duplex = true, hops = 1, shared = true, measured = true } = wire;
   const { streams = "credit" } = wire;
-  // Inside a message, bytes take a third more than they are long.
+  // Inside a message, bytes take a third more than their length.
   const length = beside ? 3_000_000 : 300_000;
   const most = hops * (2 * socketBytes + 10 * 1024 * 1024);
 

@@ -2,7 +2,7 @@ import { ErrorCode, RpcError } from "callwire";
 import { describe, expect, test } from "vitest";
 import { Session, type Wire } from "./wire.ts";
 
-/** Calls there and back, and what they carry. */
+/** Calls in both directions, and what they carry. */
 export function testCalls(wire: Wire): void {
   const { duplex = true, inFlight = 1000 } = wire;
 
@@ -18,7 +18,8 @@ export function testCalls(wire: Wire): void {
         }),
       );
       expect(results).toEqual(Array.from({ length: inFlight }, (_, value) => value));
-      // Requests that travel apart arrive in any order; on one wire the server's order is kept.
+      // Requests that travel separately arrive in any order; on one wire the server's order is
+      // kept.
       if (duplex) expect(order).toEqual(results.toReversed());
     });
 
@@ -83,7 +84,7 @@ export function testCalls(wire: Wire): void {
       const sent = Array.from({ length: duplex ? 200 : 1 }, (_, i) => i);
       await Promise.all(sent.map((i) => client.notify("tell", [i])));
       const told = () => client.api.told();
-      // Behind a gateway what is sent without a connection may overtake each other.
+      // Behind a gateway, messages that are sent without a connection may overtake each other.
       if (duplex) expect(await told()).toEqual(sent);
       else await expect.poll(told).toEqual(sent);
     });

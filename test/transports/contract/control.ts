@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import type { ContractMethods } from "../contract-methods.ts";
 import { deferred, Session, type Wire } from "./wire.ts";
 
-/** What steers a call while it is open: cancellation, progress and time. */
+/** Messages about an open call: cancellation, progress and time. */
 export function testControl(wire: Wire): void {
   const { duplex = true, streams = "credit" } = wire;
 
@@ -100,7 +100,7 @@ export function testControl(wire: Wire): void {
         const client = await (await Session.start(wire)).client();
         const options = { timeoutMs: 30_000, onProgress() {} };
         expect(await client.call("renewed", undefined, options)).toBeGreaterThan(0);
-        // The server's own minute goes on.
+        // The server's own minute continues.
         const own = { timeoutMs: 70_000, onProgress() {} };
         expect(await client.call("renewed", undefined, own)).toBe(0);
       });
@@ -128,7 +128,7 @@ export function testControl(wire: Wire): void {
       expect(hurried).toBeLessThanOrEqual(30_000);
     });
 
-    test("a server ends a call whose time is up, whatever its caller does", async () => {
+    test("a server ends a call at its timeout, whatever its caller does", async () => {
       const session = await Session.start(wire);
       const request = { jsonrpc: "2.0", method: "hold", params: { key: "t" }, timeoutMs: 1, id: 1 };
       let reply: unknown;
@@ -143,7 +143,7 @@ export function testControl(wire: Wire): void {
     });
 
     if (duplex) {
-      test("a call that is made for another gets what is left of its time", async () => {
+      test("a call that is made for another gets the rest of its time", async () => {
         const client = await (await Session.start(wire)).client();
         const left = Number(await client.with({ timeoutMs: 30_000 }).api.relayed_deadline());
         expect(left).toBeGreaterThan(0);

@@ -3,10 +3,10 @@ import { describe, expect, test } from "vitest";
 import type { ContractMethods } from "../contract-methods.ts";
 import { deferred, Session, type Wire } from "./wire.ts";
 
-/** Codes that say that the wire is the reason. */
+/** Codes that name the wire as the reason. */
 const brokenCodes = ["CONNECTION_LOST", "CONNECTION_FAILED", "CLOSED"];
 
-/** How a wire ends: with one of its peers dead, or on purpose. */
+/** How a wire ends: because one of its peers died, or on purpose. */
 export function testEndings(wire: Wire): void {
   const { duplex = true, shared = true, streams = "credit" } = wire;
 
@@ -202,7 +202,7 @@ async function broken(call: Promise<unknown>): Promise<void> {
   expect(brokenCodes).toContain((error as WireError).code);
 }
 
-/** A process takes a while to hear that it is to close, so calls are made until one is refused. */
+/** A process takes a while to get the request to close, so calls are made until one is refused. */
 async function refused(client: Client<ContractMethods>): Promise<unknown> {
   for (;;) {
     try {

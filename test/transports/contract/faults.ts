@@ -6,7 +6,7 @@ import { Session, type Wire } from "./wire.ts";
 const echo = '{"jsonrpc":"2.0","method":"echo","params":["hi"],"id":1}';
 const echoed = { jsonrpc: "2.0", result: "hi", id: 1 };
 
-/** What is no message, and what is too much. */
+/** Messages that are invalid, and messages that are too many or too long. */
 export function testFaults(wire: Wire): void {
   const { duplex = true, oversize = "answer", shared = true } = wire;
   const { garbage = "cut", measured = true, hops = 1 } = wire;
@@ -107,7 +107,7 @@ export function testFaults(wire: Wire): void {
 
     if (!shared || !measured) return;
 
-    test("a peer that never reads is cut off, and the others do not notice", async () => {
+    test("a peer that never reads is disconnected, and the others do not notice", async () => {
       const session = await Session.start(wire, { maxBufferedBytes: 64 * 1024 });
       const client = await session.client();
       const raw = await session.raw();

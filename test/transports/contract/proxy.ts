@@ -11,15 +11,15 @@ export interface Proxy {
   readonly port: number;
   /** Breaks every connection in both directions, as a pulled cable does once it is noticed. */
   cut(): void;
-  /** Lets nothing through and says nothing, as a network does that was parted. */
+  /** Silently lets nothing through, like a partitioned network. */
   freeze(): void;
   thaw(): void;
   close(): void;
 }
 
 /**
- * Stands between a client and a server that listen to sockets, so that a test can break what is between them. A test that
- * closes it and then tries its port gives one of its own.
+ * Stands between a client and a server on sockets, so that a test can break what passes between
+ * them. A test that closes it and then tries its port passes its own.
  */
 export async function startProxy(target: NetConnectOpts, ownPort?: number): Promise<Proxy> {
   const sockets = new Set<Socket>();
@@ -35,7 +35,7 @@ export async function startProxy(target: NetConnectOpts, ownPort?: number): Prom
     socket.on("error", () => {});
     socket.on("close", () => sockets.delete(socket));
   };
-  // A proxy that waits for more before it passes something on would be most of the time that is measured.
+  // A proxy that waits for more before it forwards something would take most of the measured time.
   const socketOptions = { allowHalfOpen: true, noDelay: true };
   const listener = createServer(socketOptions, (near) => {
     const far = connect({ host: "127.0.0.1", ...target, ...socketOptions });
@@ -78,8 +78,8 @@ export async function startProxy(target: NetConnectOpts, ownPort?: number): Prom
 const taken = new Set<number>();
 
 /**
- * At a port that no proxy of this process had: whoever pools connections may still have one to it. Where the system has
- * few ports to hand out, one that was closed long ago will do.
+ * On a port that no proxy of this process had: a pool may still have a connection to such a port.
+ * If the system has few ports, one that was closed long ago is used.
  */
 async function listenAnew(listener: Server): Promise<number> {
   for (let attempts = 20; ; attempts--) {
@@ -102,7 +102,10 @@ function listen(listener: Server, port: number): Promise<number> {
   });
 }
 
-/** The ways to one server: everybody comes through a proxy, which can break what is between them. */
+/**
+ * The paths to one server: all clients connect through a proxy, which can break what is between
+ * them.
+ */
 export class Proxies {
   readonly #target: NetConnectOpts;
   readonly #all: Proxy[] = [];

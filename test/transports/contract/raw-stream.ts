@@ -3,7 +3,7 @@ import type { Framing } from "callwire/framing";
 import { Inbox } from "./inbox.ts";
 import type { RawEnd } from "./wire.ts";
 
-/** The raw end of a wire that is a stream of bytes: a socket, or the pipes of a child. */
+/** The raw side of a wire that is a stream of bytes: a socket, or the pipes of a child. */
 export function rawStream(stream: Duplex, framing: Framing): RawEnd {
   const inbox = new Inbox();
   const decoder = framing.decoder({ maxMessageBytes: 64 * 1024 * 1024 });

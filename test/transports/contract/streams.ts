@@ -6,16 +6,16 @@ import { socketBytes } from "../socket-bytes.ts";
 import { standstill } from "../standstill.ts";
 import { Session, type Wire } from "./wire.ts";
 
-/** More than this in the buffers of a connection through a proxy is no buffer any more. */
+/** More than this in the buffers of a connection through a proxy is not just buffering. */
 const mostBufferedBytes = 2 * socketBytes + 8 * 1024 * 1024;
-/** What a producer may be ahead of its reader where credit is given. */
+/** How far a producer may be ahead of its reader if credit is given. */
 const mostAhead = 2_000;
 
 /** Many items for one call. */
 export function testStreams(wire: Wire): void {
   const { duplex = true, shared = true, measured = true, streams = "credit", hops = 1 } = wire;
   if (streams === "none") return;
-  // Where only full buffers stop a producer, its items must be large enough to fill them.
+  // If only full buffers stop a producer, its items must be large enough to fill them.
   const bytes = streams === "credit" ? 0 : 16 * 1024;
   const most = streams === "credit" ? mostAhead : (hops * mostBufferedBytes) / bytes;
   // Each wire of a gateway has carried the long one alone.
@@ -126,14 +126,15 @@ export function testStreams(wire: Wire): void {
 }
 
 /**
- * Lets a producer go on. The first credit went out with the first item that arrived, and so before this: until it
- * is there a producer does not know that there is any, and on a slow machine runs ahead by whatever the wire takes.
+ * Lets a producer continue. The first credit was sent with the first item that arrived, and so
+ * before this: until credit arrives a producer does not know that there is any, and on a slow
+ * machine runs ahead by whatever the wire accepts.
  */
 async function heard(client: Client<ContractMethods>, key: string): Promise<void> {
   await client.api.note({ event: `${key} heard` });
 }
 
-/** How many items there are once there are no more; never so many. */
+/** How many items there are once no more arrive; never this many. */
 function halt(read: () => Promise<number>, most: number): Promise<number> {
   return standstill(async () => {
     const now = await read();

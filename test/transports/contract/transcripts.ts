@@ -5,7 +5,7 @@ import { runTranscripts, type Send } from "../../conformance/transcript.ts";
 import { turn } from "../contract-methods.ts";
 import type { Host, RawEnd, Wire } from "./wire.ts";
 
-/** Every transcript, over the wire as it is. */
+/** Every transcript, over the wire unchanged. */
 export function testTranscripts(wire: Wire): void {
   for (const profile of profileNames) {
     describe("transcripts", () => {
@@ -30,10 +30,10 @@ function sender(host: Host, version: Version = "2.0"): Send {
   let faults = 0;
   let marks = 0;
 
-  /** What comes until a question that is asked now has been answered. */
+  /** Everything that arrives until a request that is sent now has been answered. */
   async function heard(end: RawEnd): Promise<string[]> {
     const mark = `m${++marks}`;
-    // In a version that is spoken, or a gateway answers it before what it has sent on.
+    // In a version that the server speaks, or a gateway answers it before what it has forwarded.
     const members = version === "2.0" ? '"jsonrpc":"2.0"' : '"params":[]';
     end.send(`{${members},"method":"no such method","id":"${mark}"}`);
     const texts: string[] = [];
@@ -53,7 +53,7 @@ function sender(host: Host, version: Version = "2.0"): Send {
     if (raw === undefined) throw new TypeError("a wire needs raw() or exchange()");
     raw.send(text);
     const answers = await heard(raw);
-    // A handler that makes a promise answers after a question that came later.
+    // A handler that returns a promise answers after a later request.
     for (let i = 0; i < 3 || (isDue && answers.length === 0 && !raw.inbox.ended); i++) {
       await turn();
       answers.push(...(await heard(raw)));

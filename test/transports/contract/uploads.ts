@@ -8,7 +8,7 @@ import { standstill } from "../standstill.ts";
 import type { Inbox } from "./inbox.ts";
 import { deferred, Session, type Wire } from "./wire.ts";
 
-/** A source that tells how many items were taken of it, and when it was left. */
+/** A source that reports how many items were taken, and when its reader left. */
 class Source<Item> implements AsyncIterableIterator<Item> {
   taken = 0;
   readonly left: Promise<void>;
@@ -33,7 +33,7 @@ class Source<Item> implements AsyncIterableIterator<Item> {
     return { done: false, value: await this.#item(i) };
   }
 
-  /** Resolves when so many items were taken. */
+  /** Resolves when this many items were taken. */
   reached(count: number): Promise<void> {
     const { promise, resolve } = deferred();
     this.#awaited = { count, resolve };
@@ -154,7 +154,7 @@ export function testUploads(wire: Wire): void {
         ({ code }) => code === "TIMEOUT" || code === ErrorCode.RequestTimeout,
       );
       await source.left;
-      // On a slow machine it may not have begun.
+      // On a slow machine it may not have started.
       if ((await client.api.counted({ key: "late" })) > 0)
         await client.api.seen({ event: "late aborted" });
     });
@@ -250,7 +250,7 @@ export function testUploads(wire: Wire): void {
       await source.left;
     });
 
-    // A plain client of NATS has no subject for what its calls upload.
+    // A plain client of NATS has no subject for the uploads of its calls.
     if (duplex && measured) {
       test("items are notifications, for which the server gives credit", async () => {
         const session = await Session.start(wire);
@@ -268,7 +268,7 @@ export function testUploads(wire: Wire): void {
         expect(await replyIn(raw.inbox)).toEqual({ jsonrpc: "2.0", result: 6, id: 1 });
       });
 
-      test("a client that ignores credit is cut off", async () => {
+      test("a client that ignores credit is disconnected", async () => {
         const session = await Session.start(wire);
         const raw = await session.raw();
         raw.send(

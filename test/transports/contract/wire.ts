@@ -41,8 +41,8 @@ export interface WireTraits {
   /** Whether the server reaches its client: it calls back and pushes. Plain HTTP cannot. @default true */
   readonly duplex?: boolean;
   /**
-   * What stops the producer of a stream: the credit of its reader, or only full buffers.
-   * "none" where the wire carries no streams. @default "credit"
+   * What stops the producer of a stream: the credit of its reader, or only full buffers. "none" if
+   * the wire carries no streams. @default "credit"
    */
   readonly streams?: "credit" | "buffers" | "none";
   /** The same for what a client uploads. @default "credit" on duplex wires, "none" on others */
@@ -53,43 +53,48 @@ export interface WireTraits {
   readonly oversize?: "answer" | "cut";
   /** Whether several clients reach one server; with stdio each client has its own. @default true */
   readonly shared?: boolean;
-  /** Whether raw ends can send bytes that are no UTF-8, and the server goes on after them. @default false */
+  /**
+   * Whether raw peers can send bytes that are not UTF-8, and the server continues after them.
+   * @default false
+   */
   readonly bytes?: boolean;
-  /** What garbage without end leads to: an end, or as many answers. @default "cut" */
+  /** What endless garbage leads to: an end, or as many answers. @default "cut" */
   readonly garbage?: "answer" | "cut";
-  /** Whether the wire tells how much its other end has not read. @default true */
+  /** Whether the wire knows how much its peer has not read. @default true */
   readonly measured?: boolean;
   /** How many connections stand between a producer and its reader, each with buffers. @default 1 */
   readonly hops?: number;
-  /** How many calls at the same time the wire is tried with. @default 1000 */
+  /** How many concurrent calls the wire is tested with. @default 1000 */
   readonly inFlight?: number;
-  /** Titles of exchanges in the transcripts that the wire cannot carry as they stand. */
+  /** Titles of exchanges in the transcripts that the wire cannot carry unchanged. */
   readonly except?: readonly string[];
 }
 
-/** What lines cannot carry as it stands: an empty one is no message. */
+/** Lines cannot carry an empty message. */
 export const blankLine = ["An empty text is a parse error"];
 
-/** A server that runs, and the ways to it. */
+/** A running server, and the ways to connect to it. */
 export interface Host {
   /**
-   * A new client. It must not heal by itself, or a dead server would look like a slow one.
-   * The service answers what the server calls.
+   * A new client. It must not reconnect, or a dead server would look like a slow one. The service
+   * answers the calls of the server.
    */
   connect(service?: Service): Promise<ClientEnd> | ClientEnd;
-  /** A client that is only a wire: it sends and hears messages as they are. Duplex wires have it. */
+  /** A client that is only a wire: it sends and receives raw messages. Duplex wires have it. */
   raw?(): Promise<RawEnd> | RawEnd;
-  /** Sends one payload and gives its answer, or undefined for none. One-way wires have it. */
+  /** Sends one payload and returns its answer, or undefined for none. One-way wires have it. */
   exchange?(text: string): Promise<string | undefined>;
   /** As `server.close()`: what runs finishes, then everything closes. */
   close(): Promise<void>;
-  /** The server is gone at once and without a word. May be called twice, and after `close`. */
+  /**
+   * Kills the server at once, without a closing message. May be called twice, and after `close`.
+   */
   kill(): Promise<void> | void;
 }
 
 export interface ClientEnd {
   readonly link: Link;
-  /** The client is gone at once and without a word, as when its process is killed. */
+  /** Kills the client at once, without a closing message, as when its process is killed. */
   kill(): void;
 }
 
@@ -105,7 +110,7 @@ export interface RawEnd {
   kill(): void;
 }
 
-/** A running server with clients that are cleared away after the test. */
+/** A running server with clients that are closed after the test. */
 export class Session {
   readonly wire: Wire;
   readonly host: Host;

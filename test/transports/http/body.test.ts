@@ -67,7 +67,7 @@ describe("size", () => {
     expect(await client.until((text) => text.endsWith("}"))).toContain(sum);
   });
 
-  test("a chunked body is counted while it arrives; a client that continues is no longer read, and finally cut off", async () => {
+  test("a chunked body is counted while it arrives; a client that continues is no longer read, and finally disconnected", async () => {
     const clock = new FakeClock();
     const { port, server } = await serve(methods, { clock }, { limits });
     let bytesRead = (): number => 0;
@@ -89,7 +89,7 @@ describe("size", () => {
   });
 
   test("a client that sends all of a body that is too large still reads why it was refused", async () => {
-    // It has two seconds to send the rest, in which a busy machine may not let it run.
+    // It has two seconds to send the rest, in which it may get no CPU time on a busy machine.
     const clock = new FakeClock();
     const { port } = await serve(methods, { clock }, { limits: { maxMessageBytes: 100_000 } });
     for (let i = 0; i < 20; i++) {
@@ -135,7 +135,7 @@ test.each([
 });
 
 describe("time", () => {
-  /** Shortens the time that a request has to arrive, for those that come from now on. */
+  /** Shortens the time in which a request must arrive, for later requests. */
   function hurry({ server }: HttpServer): void {
     server.headersTimeout = 50;
     server.requestTimeout = 50;
@@ -174,7 +174,7 @@ describe("time", () => {
     const answer = send(http.port, { body: '{"jsonrpc":"2.0","method":"wait","id":1}' });
     await started.promise;
     hurry(http);
-    // The time is up of one that came later.
+    // The limit for a later request has passed.
     const later = new RawClient(http.port);
     later.write(post(add).slice(0, -10));
     expect(await later.all()).toMatch(/^HTTP\/1\.1 408 /);
@@ -338,7 +338,7 @@ test("a handler reads the headers, the address and the time that the caller give
     JSON.parse((await send(port, { headers: { ...json, ...headers }, body })).text).result;
   const first = await look({ "x-key": "k", "timeout-ms": "30000" });
   expect(first).toMatchObject({ kind: "http", key: "k", address: "127.0.0.1", timeoutMs: 30_000 });
-  // Nearly all of it, on however busy a machine.
+  // Nearly all of it, however busy the machine is.
   expect(first.left).toBeGreaterThan(20_000);
   expect(first.left).toBeLessThanOrEqual(30_000);
   for (const value of ["-1", "x", "1e3", "", "9".repeat(20)]) {

@@ -38,7 +38,7 @@ test("a call whose reply is corrupted within TLS is lost at once, and not sent o
 test.each([
   { code: "EHOSTUNREACH", syscall: "read" },
   { code: "ERR_SSL_DECRYPTION_FAILED_OR_BAD_RECORD_MAC" },
-])("what fetch tells of a connection that was made is no reason to send again: %j", async (why) => {
+])("an error of fetch after it connected is not a reason to send again: %j", async (why) => {
   let sent = 0;
   const fetch = () => {
     sent++;
@@ -56,7 +56,7 @@ test("a connection that is reset while it is made has carried nothing, so that t
   const server = createServer({ charge: () => "once" }, { log: silentLog });
   onTestFinished(() => server.close());
   const { url } = await serveHttp(server, { port: 0 });
-  // As the kernel tells of a server that stopped listening before it took the connection.
+  // As the kernel reports a server that stopped listening before it accepted the connection.
   const why = Object.assign(new Error("connect ECONNRESET"), {
     code: "ECONNRESET",
     syscall: "connect",

@@ -15,7 +15,7 @@ const refused = {
   id: null,
 };
 
-/** A server that has no room for calls, as it has when it is overloaded. */
+/** A server without room for calls, like one that is overloaded. */
 function fullServer() {
   let ran = 0;
   const server = createServer({ work: () => ++ran }, { log: silentLog });
@@ -29,7 +29,7 @@ function fullServer() {
 test("an overloaded server refuses a request before its body is read, and keeps the connection", async () => {
   const { server, ran } = fullServer();
   const { port } = await serveHttp(server, { port: 0 });
-  // The rest of the body never comes.
+  // The rest of the body never arrives.
   const headers = {
     "content-type": "application/json",
     "content-length": "1000",

@@ -1,4 +1,4 @@
-/** What is mounted beside a service is let finish, too, when its server closes. */
+/** Mounted services may finish, too, when their server closes. */
 import { createServer, silentLog } from "callwire";
 import { type NodeHandler, serveHttp } from "callwire/http/node";
 import { mcpMounts, mcpServer, tool } from "callwire/mcp";
@@ -9,7 +9,7 @@ import { HttpClient, request } from "../../mcp/server/asking.ts";
 import { whileTimePasses } from "../../passing-time.ts";
 import { deferred } from "../contract/wire.ts";
 
-/** A server that is told to close while somebody waits; time passes then, but less than calls have to finish. */
+/** A server that is told to close while a caller waits; time passes then, but less than calls have to finish. */
 async function closing(mounts: Readonly<Record<string, NodeHandler>>) {
   const clock = new FakeClock();
   const server = createServer({}, { clock, log: silentLog });
@@ -27,7 +27,7 @@ async function closing(mounts: Readonly<Record<string, NodeHandler>>) {
   return { origin: new URL(http.url).origin, close };
 }
 
-/** A tool that has told of its progress, and ends when it is told to. */
+/** A tool that has reported progress, and ends when the test says so. */
 function working() {
   const begun = deferred();
   const ending = deferred();

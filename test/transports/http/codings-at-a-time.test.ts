@@ -8,7 +8,7 @@ const methods = {
 };
 const count = 10;
 
-/** Holds each call of a function of zlib back, so that those that wait at the same time can be counted. */
+/** Holds back each call of a zlib function, so that those waiting at the same time can be counted. */
 function heldBack(name: "gunzip" | "gzip") {
   const original = zlib[name] as (...given: unknown[]) => void;
   const held: (() => void)[] = [];

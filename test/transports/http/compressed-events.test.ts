@@ -25,7 +25,7 @@ interface Events {
   readonly body: ReadableStream<Uint8Array>;
 }
 
-/** Sends a call, and reads its reply without inflating it, as `fetch` would. */
+/** Sends a call, and reads its reply without inflating it, unlike `fetch`. */
 async function ask(
   methods: Methods,
   body: string,

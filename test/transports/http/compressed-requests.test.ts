@@ -192,10 +192,10 @@ describe("signed requests", () => {
   });
 });
 
-/** Gzip data of ten megabytes that stand for ten gigabytes of zeros. */
+/** Gzip data of ten megabytes that inflates to ten gigabytes of zeros. */
 function greatBomb(): Buffer {
   const flush = { finishFlush: constants.Z_FULL_FLUSH, level: 9 };
-  // Each part can be inflated by itself, so the same one may follow any number of times.
+  // Each part can be inflated separately, so the same one may follow any number of times.
   const part = deflateRawSync(Buffer.alloc(2 ** 24), flush);
   const head = gzipSync("").subarray(0, 10);
   return Buffer.concat([head, ...Array<Buffer>(640).fill(part)]);

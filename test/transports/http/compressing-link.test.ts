@@ -27,7 +27,7 @@ function clientOf(link: ReturnType<typeof httpLink>) {
   return createClient<typeof methods>(link);
 }
 
-/** A server that notes two headers of each request. */
+/** A server that records two headers of each request. */
 async function serveNoting(...use: Middleware[]) {
   const seen: [encoding: unknown, accepted: unknown][] = [];
   const note: Middleware = (next) => (request, context) => {
@@ -39,7 +39,7 @@ async function serveNoting(...use: Middleware[]) {
   return { url: `http://127.0.0.1:${port}/rpc`, seen };
 }
 
-/** A server that does what the test says. */
+/** A server whose behaviour the test provides. */
 async function listen(listener: RequestListener): Promise<string> {
   const server = createServer(listener);
   server.listen(0, "127.0.0.1");

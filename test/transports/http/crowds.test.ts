@@ -9,7 +9,7 @@ import { add, post, RawClient, send, serve, sum } from "./wire.ts";
 
 const methods = { add: (a: number, b: number) => a + b };
 
-/** Connections that say nothing, as many as there may be. */
+/** As many silent connections as the server allows. */
 async function holding(port: number, count: number): Promise<Socket[]> {
   const sockets = Array.from({ length: count }, () => connect(port, "127.0.0.1"));
   onTestFinished(() => {
@@ -20,7 +20,7 @@ async function holding(port: number, count: number): Promise<Socket[]> {
 }
 
 test.each([[{ maxConnections: 3 }], [{ maxConnectionsPerAddress: 3 }]])(
-  "a call over a connection too many is told that the server is busy: %j",
+  "a call over a connection above the limit learns that the server is busy: %j",
   async (options) => {
     const warnings: string[] = [];
     const log: Log = { ...silentLog, warn: (_, message) => void warnings.push(message) };
@@ -46,7 +46,7 @@ test.each([[{ maxConnections: 3 }], [{ maxConnectionsPerAddress: 3 }]])(
       status: 503,
     });
     expect(warnings).toEqual(["too many connections; dropped one"]);
-    // And others take the place of one that left.
+    // Others replace one that left.
     held[0]?.destroy();
     await expect.poll(() => client.call("add", [2, 3]).catch(() => "busy")).toBe(5);
   },

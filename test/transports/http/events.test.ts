@@ -188,7 +188,7 @@ test("a silent stream shows that it is alive", async () => {
 });
 
 describe("what a call says too late", () => {
-  /** Notifies after its call has ended, and tells whether anybody took it. */
+  /** Notifies after its call has ended, and returns whether a client received it. */
   function late() {
     const over = deferred();
     const heard = deferred<boolean>();
@@ -305,7 +305,7 @@ describe("a reader that does not read", () => {
 });
 
 describe("resuming", () => {
-  /** Counts to a number, each step when it is allowed to. */
+  /** Counts to a number, each step when the test allows it. */
   function gated() {
     const gates = Array.from({ length: 10 }, () => deferred());
     const ended = deferred<Context>();
@@ -389,7 +389,7 @@ describe("resuming", () => {
     gates[0]?.resolve();
     const text = await client.until((heard) => heard.includes('"value":0'));
     const again = resume(port, idsOf(text)[0] as string);
-    // The first connection ends in good order, without the reply.
+    // The first connection ends properly, without the reply.
     const first = await client.until((heard) => heard.endsWith("0\r\n\r\n"));
     for (const gate of gates) gate.resolve();
     expect(messagesOf(await again)).toEqual([item(0), item(1), item(2), item(3), result(null)]);
@@ -403,7 +403,7 @@ describe("resuming", () => {
     gates[0]?.resolve();
     const before = clock.waiting;
     const id = idsOf(await firstEvents(port, "steps", 1))[1] as string;
-    // The timer of comments makes place for the one that ends the call.
+    // The timer of comments is replaced by the one that ends the call.
     await expect.poll(() => clock.waiting, { interval: 1 }).toBe(before + 1);
     const { signal } = await whileTimePasses(clock, 100, ended);
     expect(clock.now()).toBeGreaterThanOrEqual(10_000);
@@ -425,7 +425,7 @@ describe("resuming", () => {
       server.once("connection", (socket) => socket.once("close", resolve)),
     );
     const id = idsOf(await firstEvents(port, "eager", 0))[0] as string;
-    // Before the server has heard of it, the stream still has a reader.
+    // Until the server notices it, the stream still has a reader.
     await gone;
     gates[0]?.resolve();
     for (let i = 0; i < 100; i++) await new Promise((resolve) => setImmediate(resolve));
@@ -513,7 +513,7 @@ describe("resuming", () => {
     expect(await statuses(many)).toEqual([404, 404, 200, 200, 200, 200]);
     const long = await ids("later", ["x".repeat(1000)]);
     expect(await statuses(long)).toEqual([404, 200]);
-    // A third stream takes the place of the first that has ended.
+    // A third stream replaces the first, which has ended.
     const third = await ids("count", [1]);
     expect(await statuses([many[5], long[1], third[2]] as string[])).toEqual([404, 200, 200]);
     clock.advance(59_999);
@@ -568,7 +568,7 @@ describe("resuming", () => {
     expect(clock.waiting - before).toBe(2);
   });
 
-  /** Takes its time to say who may read a stream. */
+  /** Takes some time to decide who may read a stream. */
   function slowJudge() {
     const [asked, known] = [deferred(), deferred()];
     const judge: Middleware = Object.assign((next: Handle) => next, {

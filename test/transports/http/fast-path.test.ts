@@ -1,4 +1,4 @@
-/** Requests that are read from the socket, and what makes Node read them instead. */
+/** Requests that are read from the socket, and requests that Node reads instead. */
 import { AsyncLocalStorage } from "node:async_hooks";
 import { channel } from "node:diagnostics_channel";
 import { once } from "node:events";
@@ -39,7 +39,7 @@ function readByNode({ server }: { readonly server: Server }): { count: number } 
   return read;
 }
 
-/** With those that each request has. */
+/** Including the headers that each request has. */
 function headersUpTo(count: number): string {
   return Array.from({ length: count - 3 }, (_, i) => `X-${i}: 1\r\n`).join("");
 }
@@ -80,7 +80,7 @@ describe("which server reads a request", () => {
     expect(read.count).toBe(byNode);
     client.write(post(add));
     await client.until((text) => text.split(sum).length === 4);
-    // Node keeps what it got.
+    // Node keeps the requests that it got.
     expect(read.count).toBe(byNode === 0 ? 0 : byNode + 1);
   });
 
@@ -367,7 +367,7 @@ describe("time", () => {
     const client = new RawClient(http.port);
     client.write(post(wait));
     await begun.promise;
-    // By then a connection without a call was closed.
+    // By then a connection without a call would have been closed.
     const idle = new RawClient(http.port);
     idle.write(post(add));
     await idle.all();

@@ -248,7 +248,7 @@ describe("events", () => {
   });
 
   describe("a request that is aborted", () => {
-    /** A stream that stops when it is asked to, and tells when it ends. */
+    /** A stream that stops on request, and reports its end. */
     function ticking(options?: HandlerOptions, most = Number.POSITIVE_INFINITY) {
       const asked = deferred();
       const begun = deferred();
@@ -339,7 +339,7 @@ describe("events", () => {
       const answer = await ask({ headers: either, body: call("tick"), signal });
       const reader = answer.body?.getReader();
       await reader?.read();
-      // All of it is written now, and not yet read.
+      // All of it is written now, and not read yet.
       for (let i = 0; i < 20; i++) await new Promise((resolve) => setImmediate(resolve));
       controller.abort();
       let rest = "";
@@ -373,7 +373,7 @@ describe("events", () => {
     for await (const item of client.api.endless()) if (item === 3) break;
     await ended.promise;
     await client.close();
-    // What ran is over, so that there is nothing to wait for.
+    // The calls are over, so there is nothing to wait for.
     await server.close({ drainMs: 60_000 });
   });
 

@@ -64,7 +64,7 @@ const methods = {
 function noise(length: number): Uint8Array<ArrayBuffer> {
   const bytes = new Uint8Array(length);
   for (let i = 0; i < length; i++) bytes[i] = (i * 31 + (i >> 8) * 7 + (i >> 16)) & 255;
-  // What looks like the end of a part.
+  // Looks like the end of a part.
   bytes.set(new TextEncoder().encode("\r\n--callwire-"), Math.max(0, length - 20));
   return bytes;
 }

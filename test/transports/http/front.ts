@@ -3,7 +3,7 @@ import { httpLink } from "callwire/http";
 import { type ServeHttpOptions, serveHttp } from "callwire/http/node";
 import { type Front, Proxies } from "../contract.ts";
 
-/** HTTP, called over the link that is made for an address. */
+/** HTTP, called over a link that the test makes from an address. */
 export function httpFront(
   linkTo: (url: string) => Link = httpLink,
   options: ServeHttpOptions = {},

@@ -10,7 +10,7 @@ const length = 2 * 1024 ** 3;
 const chunk = createHash("sha512").update("callwire").digest();
 const block = new Uint8Array(65_536).map((_, i) => chunk[i % chunk.length] as number);
 
-/** Two gigabytes, of which only what is read exists. */
+/** Two gigabytes, which exist only as far as they are read. */
 function large(): ReadableStream<Uint8Array> {
   let left = length;
   return new ReadableStream<Uint8Array>(

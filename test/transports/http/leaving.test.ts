@@ -1,4 +1,4 @@
-/** Clients that have gone before anybody could answer them, since somebody was asked first who takes time. */
+/** Clients that left before they could be answered, because something slow was asked first. */
 import { createServer as createNodeServer, type IncomingMessage } from "node:http";
 import { type AddressInfo, connect } from "node:net";
 import { createServer, type Middleware, silentLog } from "callwire";
@@ -16,7 +16,7 @@ function head(lines: readonly string[]): string {
   return `${lines.join("\r\n")}\r\nHost: 127.0.0.1\r\n\r\n`;
 }
 
-/** Holds up who comes, from when a test says so. */
+/** Delays requests, from when a test says so. */
 class Door {
   #came: (() => void) | undefined;
   #held: Promise<void> | undefined;
@@ -31,7 +31,7 @@ class Door {
     admit: () => () => this.pass(),
   });
 
-  /** Holds up the next one until it is let go. */
+  /** Delays the next request until it is released. */
   hold(): { readonly came: Promise<void>; letGo(): void } {
     const came = deferred();
     const held = deferred();
@@ -47,7 +47,7 @@ class Door {
     };
   }
 
-  /** A client that leaves while it is held up; resolves when the server has heard of that, and has dealt with it. */
+  /** A client that leaves while its request is delayed; resolves when the server has noticed and handled that. */
   async turnsAway(port: number, lines: readonly string[], body = ""): Promise<void> {
     const { came, letGo } = this.hold();
     const socket = connect(port, "127.0.0.1");
@@ -62,7 +62,7 @@ class Door {
 
   gone: () => Promise<unknown> = () => Promise.resolve();
 
-  /** Hears of the sockets of a server. */
+  /** Observes the sockets of a server. */
   watch({ server }: Pick<HttpServer, "server">): void {
     server.on("connection", (socket) => {
       this.gone = () => new Promise((resolve) => socket.once("close", resolve));
@@ -114,7 +114,7 @@ test("an agent of 2024-11-05 that disconnects while it is authenticated leaves n
   expect(clock.waiting).toBe(0);
 });
 
-/** A stream whose reader is gone, and the request that asks for the rest of it. */
+/** A stream whose reader is gone, and the request for the rest of it. */
 async function cutStream() {
   const door = new Door();
   const clock = new FakeClock();
@@ -151,12 +151,12 @@ test("a reader whose call ended during its check gets an error", async () => {
   expect(await late.until((text) => text.includes("\r\n"))).toContain("404 Not Found");
 });
 
-test("a stream is not begun for a caller that left before it was handed on", async () => {
+test("a stream does not start for a caller that left before it was passed on", async () => {
   const door = new Door();
   const { methods, ended } = endlessStream();
   const handle = nodeHandler(createServer(methods, { log: silentLog }), { replay: false });
   const node = createNodeServer(async (request: IncomingMessage & { body?: unknown }, response) => {
-    // As a body parser does, and then somebody who looks things up.
+    // Like a body parser, followed by a slow lookup.
     let body = "";
     for await (const chunk of request) body += chunk;
     request.body = JSON.parse(body);

@@ -14,7 +14,7 @@ import { serve } from "./wire.ts";
 
 type LinkOptions = Parameters<typeof fetchLink>[1];
 
-/** A server that does what the test says, and nothing that JSON-RPC says. */
+/** A server that does what the test says, whatever JSON-RPC requires. */
 async function listen(listener: RequestListener): Promise<string> {
   const server = createServer(listener);
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
@@ -213,7 +213,7 @@ describe.each<[string, (url: string, options?: LinkOptions) => Link]>([
       ]);
     });
 
-    test("headers that cannot be had, or cannot be sent, fail the call with their error", async () => {
+    test("headers that cannot be read or sent fail the call with their error", async () => {
       const { url } = await recording();
       const failing = clientOf(url, { headers: () => Promise.reject(new Error("no token")) });
       await expect(failing.call("m")).rejects.toThrow("no token");
@@ -271,7 +271,7 @@ describe.each<[string, (url: string, options?: LinkOptions) => Link]>([
         code: "CONNECTION_FAILED",
         cause: expect.any(Error),
       });
-      // Not every network says that a name is unknown, and some take long.
+      // Not every network reports that a name is unknown, and some take long.
       const lookup = vi.spyOn(dns, "lookup").mockImplementation(((...args: unknown[]) => {
         const failed = Object.assign(new Error("getaddrinfo ENOTFOUND"), { code: "ENOTFOUND" });
         const answer = args.at(-1) as (error: Error) => void;
@@ -490,7 +490,7 @@ test("a program ends when its calls are done, although the link is open", async 
     write: false,
     format: "esm",
     platform: "node",
-    // A program in an argument must be short.
+    // A program in a command-line argument must be short.
     minify: true,
     external: ["undici"],
   });

@@ -30,7 +30,7 @@ async function listen(listener: RequestListener): Promise<number> {
   return (http.address() as AddressInfo).port;
 }
 
-/** What every way of mounting has to do. */
+/** The requirements for every way of mounting. */
 async function expectService(port: number): Promise<void> {
   const client = createClient<typeof server.api>(httpLink(`http://127.0.0.1:${port}/rpc`));
   expect(await client.call("add", [2, 3])).toBe(5);
@@ -108,7 +108,7 @@ describe("Node", () => {
   ])("Express, where other code answers %s (%s) while it runs", async (name, accept) => {
     const app = express();
     app.use((request, response, next) => {
-      // The body has come, and its call is answered before anybody can say so.
+      // The body has arrived, and its call is answered before a test can react.
       next();
       request.prependListener("end", () => response.status(503).end("too late"));
     });
@@ -158,7 +158,7 @@ describe("Node", () => {
     await expectService((app.server.address() as AddressInfo).port);
   });
 
-  test("behind a proxy, the name that it calls by has to be listed", async () => {
+  test("behind a proxy, the name that it uses must be listed", async () => {
     const port = await listen(nodeHandler(server, { hosts: ["api.example"] }));
     const headers = { ...json, host: "api.example" };
     expect((await send(port, { headers, body: add })).text).toBe(sum);

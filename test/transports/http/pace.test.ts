@@ -48,7 +48,7 @@ describe("calls of HTTP requests", () => {
     expect(ran).toEqual(["a", "b", "c", "d"]);
     // Never two of them in the same turn.
     expect([...seen]).toEqual(expect.arrayContaining([2, 3, 4]));
-    // And nobody waits any more.
+    // And nothing waits any more.
     expect(waits).toEqual([0, 5, 10, 0]);
   });
 

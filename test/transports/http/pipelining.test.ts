@@ -1,4 +1,4 @@
-/** Requests that were sent before those ahead of them on the connection were answered. */
+/** Requests that were sent before earlier ones on the connection were answered. */
 import { once } from "node:events";
 import { createServer as createNodeServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -24,7 +24,7 @@ function request(name: string, id = 1): string {
   return `{"jsonrpc":"2.0","method":"${name}","params":[${id}],"id":${id}}`;
 }
 
-/** A call that lasts until its caller leaves, and a list of what else has begun. */
+/** A call that lasts until its caller leaves, and a list of the other calls that have started. */
 function holding() {
   const held = deferred();
   const left = deferred();
@@ -67,7 +67,7 @@ test.each([
   const behind = [post(request("begin")), post(request("endless"), events)];
   client.write(post(request("hold")) + behind.join("").repeat(3));
   await held.promise;
-  // Whatever of it could have begun has done so by then.
+  // All that could have started has done so by then.
   expect((await send(port, { body: request("begin", 7) })).status).toBe(200);
   expect(begun).toEqual([7]);
   expect(server.running.size).toBe(1);
@@ -109,11 +109,11 @@ test.each([
   expect(begun).toEqual(["other"]);
 });
 
-test("a connection on which too much waits is cut off", async () => {
+test("a connection on which too much waits is closed", async () => {
   const { methods, held, left } = holding();
   const server = createServer(methods, { log: silentLog });
   onTestFinished(() => server.close());
-  // Not because it took too long.
+  // Not because of a timeout.
   const { port } = await serveHttp(server, { port: 0, requestTimeoutMs: 600_000 });
   const client = new RawClient(port);
   client.write(post(request("hold")));
@@ -137,7 +137,7 @@ test("a long body that waits its turn does not hide that the client is gone", as
     id: 2,
   });
   client.write(post(long));
-  // All of it has left, and then the client.
+  // All of it has been sent, and then the client has left.
   client.socket.end();
   await left.promise;
 });
@@ -159,7 +159,7 @@ test("a reply is whole though a long request waits behind it as the server close
   const second = once(http.server, "request");
   client.write(post(JSON.stringify({ jsonrpc: "2.0", method: "echo", params, id: 2 })));
   const [waiting] = (await second) as [IncomingMessage];
-  // It is read though it does not run.
+  // It is read although it does not run.
   if (!waiting.readableEnded) await once(waiting, "end");
   const closing = http.close();
   release.resolve();

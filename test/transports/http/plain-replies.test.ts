@@ -6,7 +6,7 @@ import { httpLink, type NodeHttpLinkOptions } from "../../../src/transports/http
 
 type Answer = (id: number, socket: Socket, connection: number) => void;
 
-/** A server that answers by hand, and a client of it. */
+/** A server whose answers the test writes, and a client of it. */
 async function answering(answer: Answer, options?: NodeHttpLinkOptions) {
   const sockets: Socket[] = [];
   const server = createServer((socket) => {

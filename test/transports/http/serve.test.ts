@@ -54,7 +54,7 @@ describe("paths", () => {
     expect((await get("/files/a?b")).text).toBe("/files/a?b");
     expect((await get("/versions")).status).toBe(404);
     expect((await get("/version", { host: "evil.example" })).status).toBe(403);
-    // A link on another site may lead here; its scripts may not.
+    // A link on another site may lead here; the scripts of that site may not.
     expect((await get("/version", { "sec-fetch-site": "cross-site" })).status).toBe(200);
     expect((await get("/version", { origin: "http://evil.example" })).status).toBe(403);
   });
@@ -94,7 +94,7 @@ describe("starting", () => {
     const { server } = await serve(methods);
     expect(server.headersTimeout).toBe(10_000);
     expect(server.requestTimeout).toBe(30_000);
-    // A hundred more are told that the server is busy.
+    // A hundred more get the answer that the server is busy.
     expect(server.maxConnections).toBe(1100);
     expect(server.keepAliveTimeout).toBe(65_000);
   });
@@ -227,7 +227,7 @@ describe("closing", () => {
     const { http, client, gate } = await busy();
     const closing = http.close();
     client.write(post(add));
-    // Node reads on only when the first answer is out.
+    // Node continues to read only when the first answer has been sent.
     gate.resolve("first");
     expect(await client.all()).toContain('"first"');
     await closing;
@@ -275,7 +275,7 @@ describe("closing", () => {
     await new Promise((resolve) => silent.once("connect", resolve));
     const closing = http.close();
     await idle.all();
-    // What is said on the other may be the head of a request; what runs would have ten seconds.
+    // Bytes on the silent connection may start a request; running calls would have ten seconds.
     clock.advance(1_000);
     await turn();
     clock.advance(250);

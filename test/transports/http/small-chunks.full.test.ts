@@ -1,4 +1,7 @@
-/** Bodies that come a byte at a time, of which each would take a hundred bytes if it were kept as it came. */
+/**
+ * Bodies that arrive a byte at a time, each of which would take a hundred bytes if it were kept as
+ * received.
+ */
 import type { Socket } from "node:net";
 import { expect, test } from "vitest";
 import { heapUsed } from "../../heap.ts";

@@ -1,4 +1,4 @@
-/** Bodies that come a byte at a time. */
+/** Bodies that arrive a byte at a time. */
 import { once } from "node:events";
 import { createServer as createHttpServer } from "node:http";
 import type { AddressInfo } from "node:net";

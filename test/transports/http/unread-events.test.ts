@@ -12,7 +12,7 @@ import { serve } from "./wire.ts";
 const item = "x".repeat(100_000);
 const body = '{"jsonrpc":"2.0","method":"items","id":1}';
 
-/** A stream without an end, which tells when it was ended all the same. */
+/** A stream without an end, which reports when it was ended anyway. */
 function endless() {
   const ended = deferred<void>();
   const items = stream({}, async function* () {
@@ -29,7 +29,7 @@ describe("a reader of an event stream that never reads", () => {
   test.each([
     ["a POST", `POST /rpc HTTP/1.1\r\nAccept: text/event-stream\r\n`],
     ["the plain form", `POST /rpc/stream HTTP/1.1\r\n`],
-  ])("is cut off in Node, and its generator ends: %s", async (_, start) => {
+  ])("is disconnected in Node, and its generator ends: %s", async (_, start) => {
     const { methods, ended } = endless();
     const { port } = await serve(methods, { writeTimeoutMs: 20, graceMs: 1 });
     const socket = connect(port, "127.0.0.1").pause();
@@ -41,7 +41,7 @@ describe("a reader of an event stream that never reads", () => {
     await ended;
   });
 
-  test("is cut off behind fetch, and its generator ends", async () => {
+  test("is disconnected behind fetch, and its generator ends", async () => {
     const clock = new FakeClock();
     const { methods, ended } = endless();
     const server = createServer(methods, { log: silentLog });
@@ -51,7 +51,7 @@ describe("a reader of an event stream that never reads", () => {
     const request = new Request("http://localhost/rpc", { method: "POST", headers, body });
     const response = await handle(request);
     const reader = response.body?.getReader();
-    // One who reads, however slowly, is not cut off.
+    // A client that reads, however slowly, is not disconnected.
     for (let i = 0; i < 10; i++) {
       clock.advance(3_000);
       expect((await reader?.read())?.done).toBe(false);

@@ -119,7 +119,7 @@ describe("an upload over HTTP", () => {
   });
 });
 
-/** What a socket brings, up to a certain text. */
+/** Reads from a socket up to a certain text. */
 async function textUntil(socket: Socket, wanted: string): Promise<string> {
   let all = "";
   while (!all.includes(wanted)) all += (await once(socket, "data"))[0];

@@ -1,4 +1,4 @@
-/** HTTP as it stands on the wire, for requests that no client would send. */
+/** HTTP as raw bytes, for requests that no client would send. */
 import { type IncomingHttpHeaders, request } from "node:http";
 import { connect, type Socket } from "node:net";
 import { createServer, type Methods, type ServerOptions, silentLog, stream } from "callwire";
@@ -63,7 +63,7 @@ export function send(
   });
 }
 
-/** A socket that collects what it hears. */
+/** A socket that collects what it receives. */
 export class RawClient {
   readonly socket: Socket;
   #text = "";
@@ -120,7 +120,7 @@ export function post(body: string, headers = ""): string {
   );
 }
 
-/** A stream without an end; the promise tells that its reader is gone. */
+/** A stream without an end; the promise resolves when its reader is gone. */
 export function endlessStream(): { readonly methods: Methods; readonly ended: Promise<void> } {
   const { promise, resolve } = deferred();
   const endless = stream({}, async function* () {

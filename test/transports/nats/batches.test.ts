@@ -1,15 +1,17 @@
-/** The replies to a batch come together, so none of its calls may hold up the others for nothing. */
+/**
+ * The replies to a batch arrive together, so none of its calls may delay the others without need.
+ */
 import { batching, createClient, createServer, method, type Peer, stream } from "callwire";
 import { natsLink } from "callwire/nats";
 import { expect, test } from "vitest";
 import { describeWith } from "../../services.ts";
 import { deferred } from "../contract/wire.ts";
 import { turn } from "../contract-methods.ts";
-import { Engine } from "./engine.ts";
+import { TestNats } from "./test-nats.ts";
 
 const subject = "test";
 
-/** Methods that run until they are given up. */
+/** Methods that run until they are cancelled. */
 function lasting() {
   const begun = deferred();
   const stopped = deferred();
@@ -36,20 +38,20 @@ function lasting() {
 
 describeWith(["nats-server"], "a batch over NATS", () => {
   test("has its results although a stream is in it, which is stopped", async () => {
-    const engine = await Engine.start();
+    const testNats = await TestNats.start();
     const { methods, stopped } = lasting();
-    await engine.serve(methods);
-    const client = createClient<typeof methods>(natsLink(await engine.connect(), { subject }));
+    await testNats.serve(methods);
+    const client = createClient<typeof methods>(natsLink(await testNats.connect(), { subject }));
     const outcomes = await client.batchSettled((b) => [b.hi(), b.items() as never]);
     expect(outcomes).toMatchObject([{ value: "hi" }, { reason: { code: "BAD_REPLY" } }]);
     await stopped;
   });
 
   test("continues without a cancelled call, which the worker notices", async () => {
-    const engine = await Engine.start();
+    const testNats = await TestNats.start();
     const { methods, begun, stopped } = lasting();
-    await engine.serve(methods);
-    const client = createClient(batching(natsLink(await engine.connect(), { subject })));
+    await testNats.serve(methods);
+    const client = createClient(batching(natsLink(await testNats.connect(), { subject })));
     const controller = new AbortController();
     const held = client.call("hold", undefined, { signal: controller.signal });
     const quick = client.call("hi");
@@ -61,7 +63,7 @@ describeWith(["nats-server"], "a batch over NATS", () => {
   });
 
   test("does not begin a call that was cancelled while it waited for others", async () => {
-    const engine = await Engine.start();
+    const testNats = await TestNats.start();
     const gate = deferred();
     const runs: number[] = [];
     const run = async (index: number) => {
@@ -69,8 +71,8 @@ describeWith(["nats-server"], "a batch over NATS", () => {
       await gate.promise;
     };
     const server = { limits: { maxBatchConcurrency: 1 } };
-    await engine.serve({ run, hi: () => "hi" }, { server });
-    const connection = await engine.connect();
+    await testNats.serve({ run, hi: () => "hi" }, { server });
+    const connection = await testNats.connect();
     const client = createClient(batching(natsLink(connection, { subject })));
     const controller = new AbortController();
     const first = client.call("run", [0]);
@@ -79,7 +81,7 @@ describeWith(["nats-server"], "a batch over NATS", () => {
     while (runs.length === 0) await turn();
     controller.abort();
     await expect(given).rejects.toMatchObject({ code: "ABORTED" });
-    // Behind the cancel on the way to the only worker.
+    // Sent after the cancel, to the only worker.
     expect(await client.call("hi")).toBe("hi");
     gate.resolve();
     await Promise.all([first, last]);
@@ -87,16 +89,16 @@ describeWith(["nats-server"], "a batch over NATS", () => {
   });
 
   test("that calls back has its results although a stream is in it", async () => {
-    const engine = await Engine.start();
+    const testNats = await TestNats.start();
     const { methods, stopped } = lasting();
     const settled = async ({ peer }: { peer: Peer }) => {
       const back = createClient<typeof methods>(peer);
       const outcomes = await back.batchSettled((b) => [b.hi(), b.items() as never]);
       return outcomes.map(({ status }) => status);
     };
-    await engine.serve({ ask: method({}, (_, call) => settled(call)) });
+    await testNats.serve({ ask: method({}, (_, call) => settled(call)) });
     const service = createServer(methods);
-    const client = createClient(natsLink(await engine.connect(), { subject, service }));
+    const client = createClient(natsLink(await testNats.connect(), { subject, service }));
     expect(await client.call("ask")).toEqual(["fulfilled", "rejected"]);
     await stopped;
   });

@@ -16,13 +16,13 @@ import { describeWith } from "../../services.ts";
 import { deferred } from "../contract/wire.ts";
 import { startProxy } from "../contract.ts";
 import { turn } from "../contract-methods.ts";
-import { Engine, patient } from "./engine.ts";
+import { patient, TestNats } from "./test-nats.ts";
 
 const subject = "test";
 const aliveMs = 1000;
 const busy = { code: ErrorCode.ServerBusy };
 
-/** Calls that are held until they are let go, and how many of them run. */
+/** Calls that wait until they are released, and how many of them run. */
 class Held {
   readonly methods: Methods;
   running = 0;
@@ -49,16 +49,16 @@ class Held {
   }
 }
 
-/** So long that everything that was sent has arrived, and been answered. */
+/** Long enough that everything that was sent has arrived, and has been answered. */
 async function settled(...connections: NatsConnection[]): Promise<void> {
   for (let i = 0; i < 3; i++) await Promise.all(connections.map((each) => each.flush()));
 }
 
 describeWith(["nats-server"], "callers over NATS", () => {
   test("may take long to answer a call back", async () => {
-    const engine = await Engine.start();
+    const testNats = await TestNats.start();
     const clock = new FakeClock();
-    const { connection } = await engine.serve(
+    const { connection } = await testNats.serve(
       { ask: method({}, (_, call) => call.peer.call("slow")) },
       { clock, aliveMs },
     );
@@ -68,7 +68,7 @@ describeWith(["nats-server"], "callers over NATS", () => {
       reached.resolve();
       return gate.promise;
     };
-    const own = await engine.connect();
+    const own = await testNats.connect();
     const service = createServer({ slow });
     const client = createClient(natsLink(own, { subject, service, aliveMs: 1e6 }));
     const call = client.call("ask");
@@ -82,15 +82,15 @@ describeWith(["nats-server"], "callers over NATS", () => {
   });
 
   test("notice that a worker died while another probes for them", async () => {
-    const engine = await Engine.start();
+    const testNats = await TestNats.start();
     const [workerClock, clock] = [new FakeClock(), new FakeClock()];
     const held = new Held();
-    const proxy = await startProxy({ port: engine.nats.port });
-    const doomed = await engine.connect({ port: proxy.port, reconnect: false });
+    const proxy = await startProxy({ port: testNats.nats.port });
+    const doomed = await testNats.connect({ port: proxy.port, reconnect: false });
     const doomedServer = createServer({ die: held.methods.hold as never }, { log: silentLog });
     await serveNats(doomedServer, doomed, { subject, aliveMs: Number.POSITIVE_INFINITY });
-    const kept = await engine.serve(held.methods, { clock: workerClock, aliveMs });
-    const own = await engine.connect();
+    const kept = await testNats.serve(held.methods, { clock: workerClock, aliveMs });
+    const own = await testNats.connect();
     const client = createClient(natsLink(own, { subject, aliveMs, clock }));
     let lost: unknown;
     const dead = client.call("die").catch((error: unknown) => {
@@ -112,11 +112,11 @@ describeWith(["nats-server"], "callers over NATS", () => {
   });
 
   test("have so many calls in progress, each of them", async () => {
-    const engine = await Engine.start();
+    const testNats = await TestNats.start();
     const held = new Held();
-    await engine.serve(held.methods, { server: { limits: { maxInFlight: 3 } } });
+    await testNats.serve(held.methods, { server: { limits: { maxInFlight: 3 } } });
     const [one, other] = await Promise.all(
-      [1, 2].map(async () => createClient(natsLink(await engine.connect(), { subject }))),
+      [1, 2].map(async () => createClient(natsLink(await testNats.connect(), { subject }))),
     );
     const calls = [1, 2, 3].map(() => one?.call("hold"));
     await held.reached(3);
@@ -128,10 +128,10 @@ describeWith(["nats-server"], "callers over NATS", () => {
   });
 
   test("cannot start more by giving up what continues", async () => {
-    const engine = await Engine.start();
+    const testNats = await TestNats.start();
     const held = new Held();
-    await engine.serve(held.methods, { server: { limits: { maxInFlight: 2 } } });
-    const client = createClient(natsLink(await engine.connect(), { subject }));
+    await testNats.serve(held.methods, { server: { limits: { maxInFlight: 2 } } });
+    const client = createClient(natsLink(await testNats.connect(), { subject }));
     for (let i = 1; i <= 2; i++) {
       const controller = new AbortController();
       const call = client.call("hold", undefined, { signal: controller.signal });
@@ -142,15 +142,17 @@ describeWith(["nats-server"], "callers over NATS", () => {
     await expect(client.call("hold")).rejects.toMatchObject(busy);
     expect(held.running).toBe(2);
     held.release();
-    await settled(await engine.connect());
+    await settled(await testNats.connect());
     expect(await client.call("echo", ["free"])).toBe("free");
   });
 
   test("have the calls of their batches counted with the others", async () => {
-    const engine = await Engine.start();
+    const testNats = await TestNats.start();
     const held = new Held();
-    await engine.serve(held.methods, { server: { limits: { maxInFlight: 3 } } });
-    const client = createClient<{ hold(): string }>(natsLink(await engine.connect(), { subject }));
+    await testNats.serve(held.methods, { server: { limits: { maxInFlight: 3 } } });
+    const client = createClient<{ hold(): string }>(
+      natsLink(await testNats.connect(), { subject }),
+    );
     const first = client.batchSettled((b) => [b.hold(), b.hold()]);
     await held.reached(2);
     const second = client.batchSettled((b) => [b.hold(), b.hold()]);
@@ -161,13 +163,13 @@ describeWith(["nats-server"], "callers over NATS", () => {
   });
 
   test("are distinguished by their inboxes, also with NATS's own client", async () => {
-    const engine = await Engine.start();
+    const testNats = await TestNats.start();
     const held = new Held();
-    await engine.serve(held.methods, { server: { limits: { maxInFlight: 2 } } });
+    await testNats.serve(held.methods, { server: { limits: { maxInFlight: 2 } } });
     const body = (name: string) => `{"jsonrpc":"2.0","method":"${name}","params":[],"id":1}`;
     const ask = async (connection: NatsConnection, name: string) =>
       (await connection.request(`test.${name}`, body(name), patient)).json();
-    const [one, other] = await Promise.all([engine.connect(), engine.connect()]);
+    const [one, other] = await Promise.all([testNats.connect(), testNats.connect()]);
     const calls = [ask(one, "hold"), ask(one, "hold")];
     await held.reached(2);
     expect(await ask(one, "echo")).toMatchObject({ error: busy });
@@ -177,12 +179,12 @@ describeWith(["nats-server"], "callers over NATS", () => {
   });
 
   test("of other accounts are not treated as one, although they look alike", async () => {
-    const engine = await Engine.start(`accounts {
+    const testNats = await TestNats.start(`accounts {
       WORKERS { users: [{ user: worker, password: x }], exports: [{ service: "test.>" }] }
       BLUE { users: [{ user: blue, password: x }], imports: [{ service: { account: WORKERS, subject: "test.>" } }] }
       GREEN { users: [{ user: green, password: x }], imports: [{ service: { account: WORKERS, subject: "test.>" } }] }
     }`);
-    const as = (user: string) => engine.connect({ user, pass: "x" });
+    const as = (user: string) => testNats.connect({ user, pass: "x" });
     const held = new Held();
     const server = createServer(held.methods, { log: silentLog, limits: { maxInFlight: 1 } });
     await serveNats(server, await as("worker"), { subject });
@@ -197,26 +199,26 @@ describeWith(["nats-server"], "callers over NATS", () => {
   });
 
   test("are one caller together if they have no reply subject, as in notifications", async () => {
-    const engine = await Engine.start();
+    const testNats = await TestNats.start();
     const held = new Held();
-    await engine.serve(held.methods, { server: { limits: { maxInFlight: 3 } } });
-    const own = await engine.connect();
+    await testNats.serve(held.methods, { server: { limits: { maxInFlight: 3 } } });
+    const own = await testNats.connect();
     const client = createClient(natsLink(own, { subject }));
     for (let i = 0; i < 5; i++) await client.notify("hold");
-    // What was sent before has arrived when this is answered.
+    // Everything sent before has arrived when this is answered.
     expect(await client.call("echo", ["a call"])).toBe("a call");
     expect(held.running).toBe(3);
     held.release();
   });
 
   test("have so many streams open, each of them", async () => {
-    const engine = await Engine.start();
+    const testNats = await TestNats.start();
     const endless = stream({}, async function* () {
       for (let i = 0; ; i++) yield i;
     });
-    await engine.serve({ endless }, { server: { limits: { maxStreams: 2 } } });
+    await testNats.serve({ endless }, { server: { limits: { maxStreams: 2 } } });
     const [one, other] = await Promise.all(
-      [1, 2].map(async () => createClient(natsLink(await engine.connect(), { subject }))),
+      [1, 2].map(async () => createClient(natsLink(await testNats.connect(), { subject }))),
     );
     const open = async (client = one) => {
       const items = client?.stream("endless")[Symbol.asyncIterator]();
@@ -229,18 +231,18 @@ describeWith(["nats-server"], "callers over NATS", () => {
     await first?.return?.();
     for (;;) {
       const outcome = await open().catch((error: unknown) => error);
-      // The worker hears a moment later that the first is left.
+      // The worker learns a moment later that the first was abandoned.
       if (!(outcome instanceof Error)) break;
       expect(outcome).toMatchObject(busy);
     }
   });
 
   test("are reported as gone also to a handler that asks only afterwards", async () => {
-    const engine = await Engine.start();
+    const testNats = await TestNats.start();
     const clock = new FakeClock();
     const begun = deferred();
     const heard = deferred<boolean>();
-    const { connection } = await engine.serve(
+    const { connection } = await testNats.serve(
       {
         hold: method({}, async (_, { signal, peer }) => {
           const aborted = new Promise((resolve) => signal.addEventListener("abort", resolve));
@@ -253,7 +255,7 @@ describeWith(["nats-server"], "callers over NATS", () => {
       },
       { clock, aliveMs },
     );
-    const own = await engine.connect();
+    const own = await testNats.connect();
     const call = createClient(natsLink(own, { subject })).call("hold");
     await begun.promise;
     await own.close();
@@ -266,15 +268,15 @@ describeWith(["nats-server"], "callers over NATS", () => {
   });
 
   test("that are not mailboxes count as gone when they have their answer", async () => {
-    const engine = await Engine.start();
+    const testNats = await TestNats.start();
     const gone = deferred();
-    await engine.serve({
+    await testNats.serve({
       watched: method({ params: z.array(z.unknown()) }, (_, call) => {
         void call.peer.closed.then(() => gone.resolve());
         return "answered";
       }),
     });
-    const own = await engine.connect();
+    const own = await testNats.connect();
     const body = '{"jsonrpc":"2.0","method":"watched","params":[],"id":1}';
     const answer = await own.request("test.watched", body, patient);
     expect(answer.json()).toMatchObject({ result: "answered" });

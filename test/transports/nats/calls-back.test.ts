@@ -1,4 +1,4 @@
-/** A worker that calls its caller back leaves the way to the call as it was. */
+/** A worker that calls its caller back does not change where messages about the call go. */
 import type { NatsConnection } from "@nats-io/transport-node";
 import {
   createClient,
@@ -15,17 +15,17 @@ import { FakeClock } from "callwire/testing";
 import { expect, test } from "vitest";
 import { describeWith } from "../../services.ts";
 import { deferred } from "../contract/wire.ts";
-import { Engine } from "./engine.ts";
+import { TestNats } from "./test-nats.ts";
 
 const subject = "test";
 const aliveMs = 1_000;
 const own = { hi: () => "hi", echo: (value: unknown) => value };
 
-/** A worker, and a client whose time stands still until it is moved. */
+/** A worker, and a client whose time stands still until the test moves it. */
 async function joined(methods: Methods, service: Methods | null = own) {
-  const engine = await Engine.start();
-  const { connection: worker } = await engine.serve(methods, { aliveMs: 1e6 });
-  const connection = await engine.connect();
+  const testNats = await TestNats.start();
+  const { connection: worker } = await testNats.serve(methods, { aliveMs: 1e6 });
+  const connection = await testNats.connect();
   const clock = new FakeClock();
   const options = service === null ? {} : { service: createServer(service) };
   const link = natsLink(connection, { subject, aliveMs, clock, ...options });
@@ -38,12 +38,12 @@ async function joined(methods: Methods, service: Methods | null = own) {
   return { client: createClient(link), passTime };
 }
 
-/** So long that everything that was sent has arrived, and been answered. */
+/** Long enough that everything that was sent has arrived, and has been answered. */
 async function settled(...connections: NatsConnection[]): Promise<void> {
   for (let i = 0; i < 3; i++) await Promise.all(connections.map((each) => each.flush()));
 }
 
-/** Both at once, over the way of the call or that of its caller. */
+/** Both at once, over the reply subject of the call or that of its caller. */
 function twoAtOnce(peer: Peer): Promise<unknown> {
   return createClient<typeof own>(peer).batch((b) => [b.hi(), b.echo("two")]);
 }
@@ -51,13 +51,13 @@ function twoAtOnce(peer: Peer): Promise<unknown> {
 describeWith(["nats-server"], "calls back over NATS", () => {
   test("are refused if they are longer than the caller takes", async () => {
     const service = createServer(own, { limits: { maxMessageBytes: 1_000 } });
-    const engine = await Engine.start();
-    await engine.serve({
+    const testNats = await TestNats.start();
+    await testNats.serve({
       ask: method({}, (_, call) =>
         call.peer.call("echo", ["x".repeat(2_000)]).catch(({ data }: RpcError) => data),
       ),
     });
-    const client = createClient(natsLink(await engine.connect(), { subject, service }));
+    const client = createClient(natsLink(await testNats.connect(), { subject, service }));
     expect(await client.call("ask")).toMatchObject({ limit: "maxMessageBytes", max: 1_000 });
   });
 

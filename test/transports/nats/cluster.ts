@@ -3,7 +3,7 @@ import { connect } from "@nats-io/transport-node";
 import { ownPort } from "../../own-port.ts";
 import { type NatsServer, startNats } from "./nats-server.ts";
 
-/** Tries again until it works; the test's own time is the limit. */
+/** Retries until it works; the test's own limit is the limit. */
 export async function retrying<T>(run: () => Promise<T>): Promise<T> {
   for (;;) {
     try {

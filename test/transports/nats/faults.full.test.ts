@@ -12,7 +12,7 @@ import { type NatsServer, startNats } from "./nats-server.ts";
 import { killWorker, startWorker } from "./worker-process.ts";
 
 const subject = "faulty";
-/** Codes that say that the wire or the worker is the reason. */
+/** Codes that name the wire or the worker as the reason. */
 const expectedCodes = ["CONNECTION_LOST", "CONNECTION_FAILED", "TIMEOUT"];
 
 describeWith(["nats-server"], "faults", () => {
@@ -25,7 +25,7 @@ describeWith(["nats-server"], "faults", () => {
       await Promise.all(workers.map(killWorker));
     });
     const port = `${nats.port}`;
-    // The first makes the streams.
+    // The first creates the streams.
     for (let i = 0; i < 3; i++) workers.push(await startWorker(port, subject));
     const connection = await connect({ port: nats.port });
     onTestFinished(() => connection.close());
@@ -102,7 +102,7 @@ describeWith(["nats-server"], "faults", () => {
       maxReconnectAttempts: -1,
     });
     onTestFinished(() => connection.close());
-    // The worst one: the node that this client is connected to.
+    // The worst node to lose: the one that this client is connected to.
     const victim = nodes.find(({ port }) => connection.getServer().endsWith(`:${port}`));
     const witness = await connect({ port: nodes.find((node) => node !== victim)?.port ?? 0 });
     onTestFinished(() => witness.close());
@@ -122,7 +122,7 @@ describeWith(["nats-server"], "faults", () => {
     const notes = durableLink(connection, { subject: `${subject}-notes`, timeoutMs: 60_000 });
     const publisher = createClient(notes, { timeoutMs: 60_000 });
     for (let i = 0; i < total / 2; i++) await publisher.notify("note", [i]);
-    // Until the node dies, a process that is busy for a while is not to be taken for dead.
+    // Until the node dies, a process that is busy for a while must not count as dead.
     const patient = createClient(natsLink(connection, { subject }), { timeoutMs: 60_000 });
     expect(await patient.call("work", [1])).toBe(1);
 
@@ -177,7 +177,8 @@ describeWith(["nats-server"], "faults", () => {
     await publishing;
 
     expect(stored.toSorted((a, b) => a - b)).toEqual(Array.from({ length: total }, (_, i) => i));
-    // As the engine has them: what was confirmed is there, and what was sent twice is there once.
+    // As nats-server has them: every confirmed one is there, and those that were sent twice are
+    // there once.
     const { state, cluster: after } = await retrying(() => manager.streams.info("ORDERS"));
     expect(after?.leader).not.toBe(cluster?.leader);
     const kept: number[] = [];

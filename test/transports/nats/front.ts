@@ -1,23 +1,23 @@
 import { connect, type NatsConnection } from "@nats-io/transport-node";
 import { natsLink, serveNats } from "callwire/nats";
 import { type Front, Inbox, Proxies } from "../contract.ts";
-import { EngineTime } from "./engine-time.ts";
 import type { NatsServer } from "./nats-server.ts";
+import { NatsTime } from "./nats-time.ts";
 
-/** How soon an end notices that another is gone. */
+/** How soon one side notices that the other is gone. */
 const aliveMs = 100;
 let subjects = 0;
 
-/** NATS with an engine that has been started by the time that something is served. */
-export function natsFront(engine: () => NatsServer): Front {
-  const clock = new EngineTime(engine);
+/** NATS with a nats-server that has been started before anything is served. */
+export function natsFront(testNats: () => NatsServer): Front {
+  const clock = new NatsTime(testNats);
   return {
     bytes: true,
     garbage: "answer",
     measured: false,
     async serve(service) {
       const subject = `contract.s${++subjects}`;
-      const proxies = new Proxies({ port: engine().port });
+      const proxies = new Proxies({ port: testNats().port });
       const opened: NatsConnection[] = [];
       const connected = async () => {
         const proxy = await proxies.open();

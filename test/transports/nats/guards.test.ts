@@ -1,4 +1,4 @@
-/** Guards of several servers that keep what they know in buckets of NATS. */
+/** Guards of several servers that keep their state in buckets of NATS. */
 import { request } from "node:http";
 import { Kvm } from "@nats-io/kv";
 import { createClient, createServer, ErrorCode, silentLog } from "callwire";
@@ -12,25 +12,26 @@ import { FakeClock } from "callwire/testing";
 import { expect, onTestFinished, test } from "vitest";
 import { ann, byToken, counted, root } from "../../security/serving.ts";
 import { describeWith } from "../../services.ts";
-import { Engine } from "./engine.ts";
+import { TestNats } from "./test-nats.ts";
 
 const subject = "test";
 const withBuckets = 'jetstream: { store_dir: "$FOLDER" }';
 
 describeWith(["nats-server"], "guards that share buckets of NATS", () => {
   test("a rate limit holds for all workers together, and for each caller alone", async () => {
-    const engine = await Engine.start(withBuckets);
+    const testNats = await TestNats.start(withBuckets);
     const clock = new FakeClock();
     const costs = { echo: 2 };
-    // By the machine's clock an engine that is busy for a second would count as one that hangs.
+    // With the machine's clock, a nats-server that is busy for a second would count as one that
+    // hangs.
     const limit = { by: "principal", capacity: 30, perSecond: 1, costs, clock } as const;
     const counts = [counted(), counted()];
     for (const { methods } of counts) {
-      const store = natsLimits(await new Kvm(await engine.connect()).create("limits"), { clock });
+      const store = natsLimits(await new Kvm(await testNats.connect()).create("limits"), { clock });
       const use = [authenticate(byToken), rateLimit({ ...limit, store })];
-      await engine.serve(methods, { server: { use } });
+      await testNats.serve(methods, { server: { use } });
     }
-    const connection = await engine.connect();
+    const connection = await testNats.connect();
     const [anns, roots] = [ann, root].map((headers) =>
       createClient(natsLink(connection, { subject, headers })),
     );
@@ -52,9 +53,9 @@ describeWith(["nats-server"], "guards that share buckets of NATS", () => {
     await expect(anns?.call("who")).rejects.toMatchObject({ data: { retryAfterMs: 1_000 } });
   });
 
-  test("while NATS is down, each process limits by itself", async () => {
-    const engine = await Engine.start(withBuckets);
-    const connection = await engine.connect({ reconnect: false });
+  test("while NATS is down, each process limits on its own", async () => {
+    const testNats = await TestNats.start(withBuckets);
+    const connection = await testNats.connect({ reconnect: false });
     const store = natsLimits(await new Kvm(connection).create("limits"));
     const { methods } = counted();
     const use = [rateLimit({ capacity: 2, perSecond: 0.001, store, clock: new FakeClock() })];
@@ -63,7 +64,7 @@ describeWith(["nats-server"], "guards that share buckets of NATS", () => {
     const { url } = await serveHttp(server, { port: 0 });
     const client = createClient(httpLink(url));
     expect(await client.call("echo", [1])).toBe(1);
-    await engine.nats.kill();
+    await testNats.nats.kill();
     await connection.closed();
     expect(await client.call("echo", [2])).toBe(2);
     expect(await client.call("echo", [3])).toBe(3);
@@ -71,12 +72,12 @@ describeWith(["nats-server"], "guards that share buckets of NATS", () => {
   });
 
   test("a repeated message is refused, and a repeated call gets the first answer", async () => {
-    const engine = await Engine.start(withBuckets);
+    const testNats = await TestNats.start(withBuckets);
     const { signer: key } = createSigningKey();
     const ports: number[] = [];
     let runs = 0;
     for (let i = 0; i < 2; i++) {
-      const buckets = new Kvm(await engine.connect());
+      const buckets = new Kvm(await testNats.connect());
       const nonces = natsNonces(await buckets.create("nonces", { ttl: 125_000 }));
       const use = [
         authenticate(signedRequests({ keys: [key], nonces })),
@@ -101,9 +102,9 @@ describeWith(["nats-server"], "guards that share buckets of NATS", () => {
     const headers = { "idempotency-key": "cart 7" };
     const first = await clients[0]?.call("pay", [5], { headers });
     expect(first).toEqual({ amount: 5, run: 1 });
-    // The caller signs anew, so this is another message with the same key.
+    // The caller signs again, so this is another message with the same key.
     expect(await clients[1]?.call("pay", [5], { headers })).toEqual(first);
-    // Somebody who saw the message sends its bytes again.
+    // An attacker who saw the message sends its bytes again.
     for (const port of ports) {
       const { status } = await post(port, sent[0] as Sent);
       expect(status).toBe(401);
@@ -117,7 +118,7 @@ interface Sent {
   readonly body: string;
 }
 
-/** Both servers stand for one name. */
+/** Both servers have the same name. */
 function post(port: number, { headers, body }: Sent): Promise<Response> {
   return new Promise((resolve, reject) => {
     const all = { ...headers, host: "api.example" };

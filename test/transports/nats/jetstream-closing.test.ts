@@ -5,17 +5,17 @@ import { expect, onTestFinished, test } from "vitest";
 import { describeWith } from "../../services.ts";
 import { deferred } from "../contract/wire.ts";
 import { startProxy } from "../contract.ts";
-import { Engine, patient } from "./engine.ts";
+import { patient, TestNats } from "./test-nats.ts";
 
 describeWith(["nats-server"], "a worker of durable notifications that closes", () => {
   test.each([
     ["with a key", { key: () => "k" }, "workers-1-0"],
     ["without a key", {}, "workers-any"],
   ])("handles what was on its way to it: %s", async (_, own, consumer) => {
-    const engine = await Engine.start('jetstream: { store_dir: "$FOLDER" }');
-    const proxy = await startProxy({ port: engine.nats.port });
+    const testNats = await TestNats.start('jetstream: { store_dir: "$FOLDER" }');
+    const proxy = await startProxy({ port: testNats.nats.port });
     onTestFinished(() => proxy.close());
-    const far = await engine.connect({ port: proxy.port });
+    const far = await testNats.connect({ port: proxy.port });
     const handled: number[] = [];
     const server = createServer({ note: (i: number) => void handled.push(i) }, { log: silentLog });
     onTestFinished(() => server.close({ drainMs: 0 }));
@@ -25,11 +25,11 @@ describeWith(["nats-server"], "a worker of durable notifications that closes", (
       storage: "memory",
       maxInFlight: 1,
     });
-    const near = await engine.connect();
+    const near = await testNats.connect();
     const manager = await jetstreamManager(near, patient);
     const counts = () => manager.consumers.info("JOBS", consumer);
     const publisher = createClient(durableLink(near, { ...where, ...own }));
-    // Having handled one, the worker has just asked for the next.
+    // Having handled one, the worker has just requested the next.
     await publisher.notify("note", [6]);
     await expect.poll(() => handled).toEqual([6]);
     await expect.poll(async () => (await counts()).num_waiting).toBe(1);
@@ -43,9 +43,9 @@ describeWith(["nats-server"], "a worker of durable notifications that closes", (
     expect(await counts()).toMatchObject({ num_ack_pending: 0, num_pending: 0 });
   });
 
-  test("leaves what failed to the next worker, and that has it soon", async () => {
-    const engine = await Engine.start('jetstream: { store_dir: "$FOLDER" }');
-    const connection = await engine.connect();
+  test("leaves what failed to the next worker, which gets it soon", async () => {
+    const testNats = await TestNats.start('jetstream: { store_dir: "$FOLDER" }');
+    const connection = await testNats.connect();
     const where = { subject: "jobs", partitions: 1 };
     const publisher = createClient(durableLink(connection, { ...where, key: () => "k" }));
     const serve = async (note: () => Promise<void>): Promise<Server> => {
@@ -64,7 +64,8 @@ describeWith(["nats-server"], "a worker of durable notifications that closes", (
       await publisher.notify("note");
       await given.promise;
       const closed = first.close();
-      // It takes nothing more when its method fails, and the engine must not lay that aside for it.
+      // It takes nothing more when its method fails, and nats-server must not hold the notification
+      // back for it.
       for (let i = 0; i < 3; i++) await connection.flush();
       end.resolve();
       await closed;

@@ -3,11 +3,11 @@ import { createClient, createServer, method, silentLog } from "callwire";
 import { durableLink, serveDurable } from "callwire/nats/jetstream";
 import { expect, onTestFinished, test } from "vitest";
 import { describeWith } from "../../services.ts";
-import { Engine, patient } from "./engine.ts";
+import { patient, TestNats } from "./test-nats.ts";
 
 describeWith(["nats-server"], "durable notifications whose consumer or stream is deleted", () => {
   test("are still handled", async () => {
-    const engine = await Engine.start('jetstream: { store_dir: "$FOLDER" }');
+    const testNats = await TestNats.start('jetstream: { store_dir: "$FOLDER" }');
     const told: string[] = [];
     const warn = (_: object, message: string) => told.push(message);
     let runs = 0;
@@ -15,9 +15,13 @@ describeWith(["nats-server"], "durable notifications whose consumer or stream is
     const server = createServer({ note }, { log: { ...silentLog, warn } });
     onTestFinished(() => server.close({ drainMs: 0 }));
     const where = { subject: "jobs" };
-    await serveDurable(server, await engine.connect(), { ...where, storage: "memory", delayMs: 1 });
-    const client = createClient(durableLink(await engine.connect(), where));
-    const manager = await jetstreamManager(await engine.connect(), patient);
+    await serveDurable(server, await testNats.connect(), {
+      ...where,
+      storage: "memory",
+      delayMs: 1,
+    });
+    const client = createClient(durableLink(await testNats.connect(), where));
+    const manager = await jetstreamManager(await testNats.connect(), patient);
     await manager.consumers.delete("JOBS", "workers-any");
     await client.notify("note");
     await expect.poll(() => runs).toBe(1);

@@ -14,11 +14,11 @@ import { authenticate, bearer, rateLimit } from "callwire/security";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { describeWith } from "../../services.ts";
 import { deferred } from "../contract/wire.ts";
-import { Engine, patient } from "./engine.ts";
+import { patient, TestNats } from "./test-nats.ts";
 
 describeWith(["nats-server"], "durable notifications at a worker", () => {
   async function setUp() {
-    const engine = await Engine.start('jetstream: { store_dir: "$FOLDER" }');
+    const testNats = await TestNats.start('jetstream: { store_dir: "$FOLDER" }');
     const where = { subject: "jobs" };
     const serve = async (
       methods: Methods,
@@ -28,14 +28,14 @@ describeWith(["nats-server"], "durable notifications at a worker", () => {
       const server = createServer(methods, { log: silentLog, ...own });
       onTestFinished(() => server.close({ drainMs: 0 }));
       const quick = { ...where, storage: "memory", delayMs: 1, ...options } as const;
-      return { server, worker: await serveDurable(server, await engine.connect(), quick) };
+      return { server, worker: await serveDurable(server, await testNats.connect(), quick) };
     };
-    const publisher = async () => createClient(durableLink(await engine.connect(), where));
-    const watcher = await engine.connect();
+    const publisher = async () => createClient(durableLink(await testNats.connect(), where));
+    const watcher = await testNats.connect();
     const dead: string[] = [];
     watcher.subscribe("jobs-dead.>", { callback: (_, { subject }) => void dead.push(subject) });
     await watcher.flush();
-    return { engine, serve, publisher, dead };
+    return { testNats, serve, publisher, dead };
   }
 
   test("that a rate limit turns away wait for it, and count as not tried", async () => {
@@ -73,7 +73,7 @@ describeWith(["nats-server"], "durable notifications at a worker", () => {
   });
 
   test("signal often that they are in progress, since an election loses these signals for seconds", async () => {
-    const { engine, serve, publisher } = await setUp();
+    const { testNats, serve, publisher } = await setUp();
     const [begun, work] = [deferred(), deferred()];
     onTestFinished(() => work.resolve());
     const note = () => {
@@ -81,7 +81,7 @@ describeWith(["nats-server"], "durable notifications at a worker", () => {
       return work.promise;
     };
     await serve({ note }, {}, { ackWaitMs: 600_000 });
-    const listener = await engine.connect();
+    const listener = await testNats.connect();
     const signs = listener.subscribe("$JS.ACK.>", { max: 1 });
     await listener.flush();
     vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
@@ -185,14 +185,14 @@ describeWith(["nats-server"], "durable notifications at a worker", () => {
   });
 
   test("that arrive at the subject of another method become dead letters", async () => {
-    const { engine, serve, dead } = await setUp();
+    const { testNats, serve, dead } = await setUp();
     const ran: string[] = [];
     const methods = {
       note: () => void ran.push("note"),
       admin: { wipe: () => void ran.push("wipe") },
     };
     await serve(methods, {}, { partitions: 2 });
-    const client = jetstream(await engine.connect(), patient);
+    const client = jetstream(await testNats.connect(), patient);
     for (const place of ["jobs.any", "jobs.2.0", "jobs.2.1"]) {
       for (const misled of ["note", "admin", "admin.note", "x.admin.wipe"]) {
         await client.publish(`${place}.${misled}`, '{"jsonrpc":"2.0","method":"admin/wipe"}');
@@ -204,10 +204,10 @@ describeWith(["nats-server"], "durable notifications at a worker", () => {
   });
 
   test("with headers for nats-server still become dead letters", async () => {
-    const { engine, serve, dead } = await setUp();
+    const { testNats, serve, dead } = await setUp();
     const done = deferred();
     await serve({ note: () => done.resolve() }, {}, { maxInFlight: 1 });
-    const client = jetstream(await engine.connect(), patient);
+    const client = jetstream(await testNats.connect(), patient);
     const text = '{"jsonrpc":"2.0","method":"unknown"}';
     const expected = { streamName: "JOBS", lastSequence: 0 };
     await client.publish("jobs.any.unknown", text, { msgID: "1", expect: expected });

@@ -1,4 +1,4 @@
-/** Message ids of durable notifications. A stream keeps those of all its subjects together. */
+/** Message ids of durable notifications. A stream checks those of all its subjects together. */
 import { createHmac } from "node:crypto";
 import { jetstream, jetstreamManager } from "@nats-io/jetstream";
 import { createClient, createServer, type Methods, silentLog } from "callwire";
@@ -6,33 +6,33 @@ import { type DuplicateNotification, durableLink, serveDurable } from "callwire/
 import { expect, onTestFinished, test } from "vitest";
 import { describeWith } from "../../services.ts";
 import { deferred } from "../contract/wire.ts";
-import { Engine } from "./engine.ts";
+import { TestNats } from "./test-nats.ts";
 
 const subject = "jobs";
-/** For a link that never repeats what is confirmed late. */
+/** For a link that never repeats a notification because its confirmation is late. */
 const once = { subject, timeoutMs: 60_000, attemptMs: 60_000 };
 const login = (user: string) => ({ user, pass: user });
 const textOf = (method: string, param: string): string =>
   JSON.stringify({ jsonrpc: "2.0", method, params: [param] });
 
-/** A worker, and somebody who may publish to one of its subjects, and to one of the dead letters. */
+/** A worker, and a user that may publish to one of its subjects, and to one of the dead letters. */
 async function scene(methods: Methods) {
-  const engine = await Engine.start(`
+  const testNats = await TestNats.start(`
     jetstream: { store_dir: "$FOLDER" }
     authorization: { users: [
       { user: admin, password: admin }
       { user: thief, password: thief, permissions: {
         publish: ["jobs.any.other", "jobs-dead.any.other"], subscribe: ["_INBOX.>"] } }
     ] }`);
-  const connection = await engine.connect(login("admin"));
+  const connection = await testNats.connect(login("admin"));
   const server = createServer(methods, { log: silentLog });
   onTestFinished(() => server.close());
   await serveDurable(server, connection, { subject, storage: "memory", delayMs: 1 });
-  const thief = jetstream(await engine.connect(login("thief")));
+  const thief = jetstream(await testNats.connect(login("thief")));
   return { connection, thief };
 }
 
-/** Collects the params of a method until one says that it is the last. */
+/** Collects the params of a method until a call says that it is the last. */
 function collector() {
   const seen: string[] = [];
   const last = deferred();
@@ -48,7 +48,7 @@ describeWith(["nats-server"], "a message id of a durable notification", () => {
     const { seen, last, note } = collector();
     const { connection, thief } = await scene({ note, other: () => {} });
     const messageIdSecret = "a secret of all our links";
-    // As it is, and as a link without a secret would write it.
+    // As given, and as a link without a secret would write it.
     const guesses = ["jobs.any.note", "jobs.any.other"].map((where) =>
       createHmac("sha256", "")
         .update(JSON.stringify([where, "order 7"]))
@@ -138,7 +138,7 @@ describeWith(["nats-server"], "a message id of a durable notification", () => {
   });
 
   test.each(["short", 7, ""])("is made with a secret, which cannot be %j", async (secret) => {
-    const connection = await (await Engine.start()).connect();
+    const connection = await (await TestNats.start()).connect();
     const options = { subject, messageIdSecret: secret as string };
     expect(() => durableLink(connection, options)).toThrow(/"messageIdSecret" must be a string/);
   });

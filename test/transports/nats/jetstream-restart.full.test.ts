@@ -3,11 +3,11 @@ import { durableLink, serveDurable } from "callwire/nats/jetstream";
 import { expect, onTestFinished, test } from "vitest";
 import { describeWith } from "../../services.ts";
 import { deferred } from "../contract/wire.ts";
-import { LastingEngine } from "./lasting-engine.ts";
+import { RestartableNats } from "./restartable-nats.ts";
 
 describeWith(["nats-server"], "durable notifications that fail while NATS is restarted", () => {
   test("are tried again soon if the request for that was lost with the connection", async () => {
-    const engine = await LastingEngine.start();
+    const testNats = await RestartableNats.start();
     const where = { subject: "jobs", partitions: 1 };
     const [started, isAway, done] = [deferred(), deferred(), deferred()];
     let tries = 0;
@@ -17,18 +17,18 @@ describeWith(["nats-server"], "durable notifications that fail while NATS is res
       if (++tries === 1) throw new Error("not yet");
       done.resolve();
     };
-    const connection = await engine.connect();
+    const connection = await testNats.connect();
     const server = createServer({ note }, { log: silentLog });
     onTestFinished(() => server.close({ drainMs: 0 }));
-    // NATS has to be back within the delay: later, nobody may ask for another try.
+    // NATS must be back within the delay: later, no worker may request another try.
     const options = { ...where, ackWaitMs: 600_000, delayMs: 5_000 };
     await serveDurable(server, connection, options);
-    const link = durableLink(await engine.connect(), { ...where, key: () => "k" });
+    const link = durableLink(await testNats.connect(), { ...where, key: () => "k" });
     await createClient(link).notify("note");
     await started.promise;
-    await engine.stop(connection);
+    await testNats.stop(connection);
     isAway.resolve();
-    await engine.start(connection);
+    await testNats.start(connection);
     await done.promise;
     expect(tries).toBe(2);
   });

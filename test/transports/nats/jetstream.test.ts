@@ -20,8 +20,8 @@ import { describeWith } from "../../services.ts";
 import { deferred } from "../contract/wire.ts";
 import { startProxy } from "../contract.ts";
 import { turn } from "../contract-methods.ts";
-import { patient } from "./engine.ts";
 import { type NatsServer, startNats } from "./nats-server.ts";
+import { patient } from "./test-nats.ts";
 
 describeWith(["nats-server"], "durable notifications", () => {
   let nats: NatsServer;
@@ -54,7 +54,7 @@ describeWith(["nats-server"], "durable notifications", () => {
 
   test("are stored until there is a worker, and handled once each", async () => {
     const subject = `kept${++subjects}`;
-    // The first worker makes the stream and leaves.
+    // The first worker creates the stream and leaves.
     await (await serve({ note: () => {} }, { subject })).close();
     const publisher = createClient(durableLink(await open(), { subject }));
     const sent = Array.from({ length: 100 }, (_, i) => i);
@@ -81,7 +81,7 @@ describeWith(["nats-server"], "durable notifications", () => {
     // NATS counts less than an entry takes.
     { limits: { max_bytes: 1_024, discard: DiscardPolicy.New }, named: ["max_bytes"] },
     { limits: { max_age: 1e12 }, named: ["max_age"] },
-  ])("a stream with $limits is told of, if it can forget some", async ({ limits, named }) => {
+  ])("a stream with $limits is logged if it can drop notifications", async ({ limits, named }) => {
     const subject = `limited${++subjects}`;
     const stream = subject.toUpperCase();
     const manager = await jetstreamManager(await open(), patient);
@@ -177,7 +177,7 @@ describeWith(["nats-server"], "durable notifications", () => {
           message,
         }),
       );
-    // Another try would not help where the params are wrong.
+    // Another try would not help if the params are wrong.
     await publisher.notify("check", { x: "no number" });
     expect((await hopeless.promise).headers).toMatchObject({
       "error-code": [`${ErrorCode.InvalidParams}`],
@@ -240,7 +240,7 @@ describeWith(["nats-server"], "durable notifications", () => {
     const connections = await Promise.all(Array.from({ length: 8 }, () => open()));
     const server = createServer({ note: () => {} }, { log: silentLog });
     onTestFinished(() => server.close());
-    // The engine mistakes one of them for another stream now and then only.
+    // nats-server confuses one of them with another stream only now and then.
     for (let round = 0; round < (isFull ? 40 : 5); round++) {
       const options = { subject: `together${++subjects}`, storage: "memory" } as const;
       await Promise.all(connections.map((each) => serveDurable(server, each, options)));
@@ -272,7 +272,7 @@ describeWith(["nats-server"], "durable notifications", () => {
     const where = { subject: `nameless${++subjects}`, partitions: 2 };
     await serve({ note: () => {} }, where);
     const connection = await open();
-    // With numbers all would wait in one row, without a word.
+    // With numbers, all would silently wait in one queue.
     for (const key of [7, null, {}]) {
       const publisher = createClient(
         durableLink(connection, { ...where, key: () => key as never }),
@@ -315,7 +315,7 @@ describeWith(["nats-server"], "durable notifications", () => {
     expect(handled).toEqual(["a", "b", "last"]);
   });
 
-  test("with one key are handled in order, even when one of them has to be tried again", async () => {
+  test("with one key are handled in order, even if one of them is tried again", async () => {
     const subject = `keyed${++subjects}`;
     const options = { subject, partitions: 4 };
     const handled = new Map<string, number[]>();
@@ -364,7 +364,7 @@ describeWith(["nats-server"], "durable notifications", () => {
     expect(isStored).toBe(false);
     proxy.thaw();
     await storing;
-    // What follows is stored behind everything that was held up.
+    // Later notifications are stored after everything that was delayed.
     await publisher.notify("note", ["third"]);
     const manager = await jetstreamManager(await open(), patient);
     const { state } = await manager.streams.info(subject.toUpperCase());
@@ -418,7 +418,8 @@ describeWith(["nats-server"], "durable notifications", () => {
 
   test("that nats-server does not confirm may be stored", async () => {
     const connection = await open();
-    // A service that takes the subject and says nothing, as a stream does whose cluster is in trouble.
+    // A service that takes the subject and does not answer, like a stream whose cluster is in
+    // trouble.
     const subject = `silent${++subjects}`;
     connection.subscribe(`${subject}.>`, { callback: () => {} });
     await connection.flush();
@@ -434,7 +435,7 @@ describeWith(["nats-server"], "durable notifications", () => {
     await connection.flush();
     const link = durableLink(await open(), { ...where, key: () => "k", timeoutMs: 100 });
     const publisher = createClient(link);
-    // Both at the same moment, so that the time of the second is up when the first has failed.
+    // Both at the same moment, so that the second has timed out when the first has failed.
     const time = vi.spyOn(performance, "now").mockReturnValue(performance.now());
     const both = [1, 2].map((i) => publisher.notify("x", [i]));
     time.mockRestore();
@@ -580,9 +581,10 @@ describeWith(["nats-server"], "durable notifications", () => {
     await expect(serveDurable(server, connection, { subject: "x" })).rejects.toMatchObject(closed);
   });
 
-  test("with one key stay in order without being awaited, also when one has to be sent again", async () => {
+  test("with one key stay in order without being awaited, even if one is sent again", async () => {
     const where = { subject: `turn${++subjects}`, partitions: 2 };
-    // Nobody stores the first: who hears it says nothing, as an engine does that goes down.
+    // The first is not stored: a subscriber receives it and does not answer, like a nats-server
+    // that shuts down.
     const seen = deferred();
     const silent = await open();
     silent.subscribe(`${where.subject}.>`, { callback: () => seen.resolve() });

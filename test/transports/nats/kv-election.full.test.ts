@@ -12,7 +12,7 @@ import { LongPayment } from "./long-payment.ts";
 import type { NatsServer } from "./nats-server.ts";
 
 describeWith(["nats-server"], "buckets whose leader is killed", () => {
-  /** One node leads the buckets of these names, and nobody is connected to it. */
+  /** One node leads the buckets of these names, and no client is connected to it. */
   async function setUp(...names: readonly string[]) {
     const nodes = await startCluster();
     onTestFinished(async () => {
@@ -86,7 +86,7 @@ describeWith(["nats-server"], "buckets whose leader is killed", () => {
     expect(warnings.join()).not.toContain("taken over");
   }, 240_000);
 
-  /** One call runs, and its repetition waits for it; each has a clock of its own. */
+  /** One call runs, and its repetition waits for it; each has its own clock. */
   async function setUpRepeated() {
     const { leader, others, connection, bucket } = await setUp("answers");
     const payment = new LongPayment();
@@ -107,7 +107,7 @@ describeWith(["nats-server"], "buckets whose leader is killed", () => {
     await waits();
     const before = await lastWrite();
 
-    /** Somebody leads the bucket again: the worker gives a sign and ends its call, and nobody has taken that over. */
+    /** The bucket has a leader again: the worker gives a sign and finishes its call, which was not taken over. */
     const endsWell = async (): Promise<void> => {
       await waits();
       waiter.advance(1_400);
@@ -117,7 +117,7 @@ describeWith(["nats-server"], "buckets whose leader is killed", () => {
       payment.end();
       const answer = '{"jsonrpc":"2.0","result":1,"id":1}';
       expect(await first).toBe(answer);
-      // It may have to look again by itself: what it was told by went down with the node.
+      // It may have to check again itself: its watch ended with the node.
       let isOver = false;
       void second.finally(() => {
         isOver = true;
@@ -135,7 +135,8 @@ describeWith(["nats-server"], "buckets whose leader is killed", () => {
   test("a call that runs meanwhile keeps its key, although its worker cannot give a sign", async () => {
     const { leader, waiter, info, endsWell } = await setUpRepeated();
     await leader.kill();
-    // Half of the lease passes, and what passes then does not count until somebody leads the bucket.
+    // Half of the lease passes, and the time after that does not count until the bucket has a
+    // leader.
     for (const ms of [1_500, 1_400]) {
       waiter.advance(ms);
       await nextTurn();
@@ -152,7 +153,7 @@ describeWith(["nats-server"], "buckets whose leader is killed", () => {
     onTestFinished(() => {
       for (const node of [leader, third]) node.thaw();
     });
-    // The one that is left tells of the bucket, though nobody leads it.
+    // The remaining node describes the bucket, although that has no leader.
     while ((await retrying(info)).cluster?.leader);
     waiter.advance(1_500);
     for (let i = 0; i < 200; i++) await retrying(info);
@@ -167,7 +168,7 @@ function nextTurn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
 
-/** Lets one node lead all of these buckets, and says which. */
+/** Makes one node the leader of all of these buckets, and returns which. */
 async function together(connection: NatsConnection, names: readonly string[]): Promise<string> {
   const manager = await jetstreamManager(connection);
   const leaderOf = async (name: string): Promise<string> => {

@@ -4,13 +4,13 @@ import { idempotency } from "callwire/nats/kv";
 import { expect, onTestFinished, test } from "vitest";
 import { describeWith } from "../../services.ts";
 import { deferred } from "../contract/wire.ts";
-import { LastingEngine } from "./lasting-engine.ts";
 import { LongPayment } from "./long-payment.ts";
+import { RestartableNats } from "./restartable-nats.ts";
 
 describeWith(["nats-server"], "idempotency keys when NATS is restarted during a lease", () => {
   test("a worker that could not renew its lease in time still holds its key", async () => {
-    const engine = await LastingEngine.start();
-    const connections = [await engine.connect(), await engine.connect()];
+    const testNats = await RestartableNats.start();
+    const connections = [await testNats.connect(), await testNats.connect()];
     const buckets: KV[] = [];
     for (const connection of connections) buckets.push(await new Kvm(connection).create("answers"));
     const leaseMs = 4_500;
@@ -34,9 +34,9 @@ describeWith(["nats-server"], "idempotency keys when NATS is restarted during a 
     const [bucket, other] = buckets as [KV, KV];
     const first = payAt(bucket, telling);
     await payment.begun;
-    await engine.stop(...connections);
+    await testNats.stop(...connections);
     await isDue.promise;
-    await engine.start(...connections);
+    await testNats.start(...connections);
     const second = payAt(other, systemClock);
     // Four signs take longer than a lease.
     const watch = await other.watch();

@@ -7,15 +7,15 @@ import { FakeClock } from "callwire/testing";
 import { expect, onTestFinished, test } from "vitest";
 import { describeWith } from "../../services.ts";
 import { deferred } from "../contract/wire.ts";
-import { patient } from "./engine.ts";
-import { LastingEngine } from "./lasting-engine.ts";
 import { LongPayment } from "./long-payment.ts";
+import { RestartableNats } from "./restartable-nats.ts";
+import { patient } from "./test-nats.ts";
 
 /** Calls the only method of a worker, under the only key. */
 type Pay = () => Promise<unknown>;
 
 describeWith(["nats-server"], "idempotency keys when NATS restarts", () => {
-  /** What the workers of the test say in their logs. */
+  /** The log messages of the workers of the test. */
   let said: string[] = [];
 
   function payAt(
@@ -26,7 +26,7 @@ describeWith(["nats-server"], "idempotency keys when NATS restarts", () => {
   ): Pay {
     const own = said;
     const note = (_: object, sentence: string): void => {
-      // A nats-server that gets no CPU time is no fault.
+      // A nats-server that gets no CPU time is not a fault.
       if (!sentence.startsWith("a bucket of NATS does not answer")) own.push(sentence);
     };
     const use = [idempotency(bucket, { key: () => "k", ...options })];
@@ -40,30 +40,30 @@ describeWith(["nats-server"], "idempotency keys when NATS restarts", () => {
   }
 
   async function setUp(): Promise<{
-    readonly engine: LastingEngine;
+    readonly testNats: RestartableNats;
     readonly connections: NatsConnection[];
     readonly buckets: KV[];
   }> {
     said = [];
-    const engine = await LastingEngine.start();
-    const connections = [await engine.connect(), await engine.connect()];
+    const testNats = await RestartableNats.start();
+    const connections = [await testNats.connect(), await testNats.connect()];
     const buckets: KV[] = [];
     for (const connection of connections) buckets.push(await new Kvm(connection).create("answers"));
-    return { engine, connections, buckets };
+    return { testNats, connections, buckets };
   }
 
   test("a call that ends while NATS is away runs once, and its answer is kept", async () => {
-    const { engine, connections, buckets } = await setUp();
+    const { testNats, connections, buckets } = await setUp();
     let runs = 0;
     const pay = async () => {
-      if (++runs === 1) await engine.stop(...connections);
+      if (++runs === 1) await testNats.stop(...connections);
       return runs;
     };
     const leaseMs = 9_000;
     const [first, second] = buckets.map((bucket) => payAt(bucket, pay, { leaseMs })) as [Pay, Pay];
     // Its caller does not wait for NATS.
     expect(await first()).toMatchObject({ result: 1 });
-    await engine.start(...connections);
+    await testNats.start(...connections);
     expect(await second()).toMatchObject({ result: 1 });
     expect(runs).toBe(1);
     expect(said).toEqual(["could not yet store the result under its idempotency key"]);
@@ -74,7 +74,7 @@ describeWith(["nats-server"], "idempotency keys when NATS restarts", () => {
     const [bucket, other] = buckets as [KV, KV];
     let isLost = false;
     const looked = deferred();
-    /** Writes, and does not hear of it. */
+    /** Writes, and gets no confirmation. */
     const deaf = altered(bucket, {
       async update(write) {
         const result = await write();
@@ -155,17 +155,17 @@ describeWith(["nats-server"], "idempotency keys when NATS restarts", () => {
     await expect.poll(() => looks.length).toBe(3);
     clock.advance(1_100);
     expect(await answer).toMatchObject({ error: { code: ErrorCode.RequestTimeout } });
-    // However busy the machine is, a pause is never shorter than it was meant to be.
+    // However busy the machine is, a pause is never shorter than intended.
     for (const [i, at] of looks.entries()) expect(at - (looks[i - 1] ?? 0)).toBeGreaterThan(50);
     payment.end();
     await first;
   });
 
   test("the answer is stored also if NATS lost the entry of the running call", async () => {
-    const { engine, buckets } = await setUp();
+    const { testNats, buckets } = await setUp();
     const [bucket, other] = buckets as [KV, KV];
     const pay = async () => {
-      const manager = await jetstreamManager(await engine.connect(), patient);
+      const manager = await jetstreamManager(await testNats.connect(), patient);
       await manager.streams.purge("KV_answers");
       return "paid";
     };
@@ -185,7 +185,7 @@ describeWith(["nats-server"], "idempotency keys when NATS restarts", () => {
 
 type Action = () => Promise<unknown>;
 
-/** A bucket some of whose actions go another way. */
+/** A bucket some of whose operations are replaced. */
 function altered(bucket: KV, own: Readonly<Record<string, (run: Action) => Promise<unknown>>>): KV {
   return new Proxy(bucket, {
     get(target, name) {

@@ -26,7 +26,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { oneOfEach } from "../../rich-values.ts";
 import { describeWith } from "../../services.ts";
 import { deferred } from "../contract/wire.ts";
-import { Engine, nobodyHears, patient } from "./engine.ts";
+import { nobodyHears, patient, TestNats } from "./test-nats.ts";
 import { killWorker, startPayingWorker } from "./worker-process.ts";
 
 const subject = "test";
@@ -41,26 +41,28 @@ describeWith(["nats-server"], "idempotency keys on NATS", () => {
     options: IdempotencyOptions & { readonly workers?: number } = {},
   ) {
     const { workers = 2, ...own } = options;
-    const engine = await Engine.start('jetstream: { store_dir: "$FOLDER" }');
-    const bucket = await new Kvm(await engine.connect()).create("answers", {
+    const testNats = await TestNats.start('jetstream: { store_dir: "$FOLDER" }');
+    const bucket = await new Kvm(await testNats.connect()).create("answers", {
       storage: StorageType.Memory,
     });
-    const serve = () => engine.serve(methods, { server: { use: [idempotency(bucket, own)] } });
+    const serve = () => testNats.serve(methods, { server: { use: [idempotency(bucket, own)] } });
     for (let i = 0; i < workers; i++) await serve();
-    const client = createClient(natsLink(await engine.connect(), { subject }));
-    return { client, bucket, engine, serve };
+    const client = createClient(natsLink(await testNats.connect(), { subject }));
+    return { client, bucket, testNats, serve };
   }
 
   test("a repetition gets the rich values of the first answer, also in an error", async () => {
     let runs = 0;
-    const { engine } = await setUp({
+    const { testNats } = await setUp({
       make: (value: unknown) => [++runs, value],
       refuse: (value: unknown) => {
         runs++;
         throw new RpcError(1001, "Refused", value);
       },
     });
-    const client = createClient(natsLink(await engine.connect(), { subject }), { values: "rich" });
+    const client = createClient(natsLink(await testNats.connect(), { subject }), {
+      values: "rich",
+    });
     const refused = () => client.call("refuse", [oneOfEach], key("k2")).catch((error) => error);
     for (let i = 0; i < 2; i++) {
       deepStrictEqual(await client.call("make", [oneOfEach], key("k1")), [1, oneOfEach]);
@@ -257,8 +259,8 @@ describeWith(["nats-server"], "idempotency keys on NATS", () => {
   });
 
   test("a call that ran is answered though its answer cannot be kept", async () => {
-    const engine = await Engine.start('jetstream: { store_dir: "$FOLDER" }');
-    const connection = await engine.connect();
+    const testNats = await TestNats.start('jetstream: { store_dir: "$FOLDER" }');
+    const connection = await testNats.connect();
     const bucket = await new Kvm(connection).create("answers", { storage: StorageType.Memory });
     const errors: string[] = [];
     const server = createServer(
@@ -278,7 +280,7 @@ describeWith(["nats-server"], "idempotency keys on NATS", () => {
     expect(errors).toEqual(["could not store the result under its idempotency key"]);
   });
 
-  /** Tells of each sign that the worker of the only call gives. */
+  /** Reports each sign that the worker of the only call gives. */
   async function signsIn(bucket: KV): Promise<() => Promise<unknown>> {
     const watch = await bucket.watch();
     onTestFinished(() => watch.stop());
@@ -342,7 +344,8 @@ describeWith(["nats-server"], "idempotency keys on NATS", () => {
     clock.advance(1_000);
     expect(clock.waiting).toBe(0);
     const second = client.call("pay", [], key("k"));
-    // After half of the lease it asks whether somebody leads the bucket, who could be told a sign.
+    // After half of the lease it asks whether the bucket has a leader, which could have stored a
+    // sign.
     for (let i = 0; i < 2; i++) {
       await expect.poll(() => clock.waiting).toBe(1);
       clock.advance(1_500);
@@ -353,16 +356,21 @@ describeWith(["nats-server"], "idempotency keys on NATS", () => {
 
   test("the key of a worker that was killed is taken over", async () => {
     const leaseMs = 200;
-    const { client, engine, serve } = await setUp(
+    const { client, testNats, serve } = await setUp(
       { pay: (_: never) => 2 },
       { leaseMs, workers: 0 },
     );
-    const worker = await startPayingWorker(`${engine.nats.port}`, subject, "answers", `${leaseMs}`);
+    const worker = await startPayingWorker(
+      `${testNats.nats.port}`,
+      subject,
+      "answers",
+      `${leaseMs}`,
+    );
     const paying = once(worker, "message");
     const lost = client.call("pay", [1], key("k")).catch(() => {});
     await paying;
     await killWorker(worker);
-    const connection = await engine.connect();
+    const connection = await testNats.connect();
     await nobodyHears(connection, `${subject}.pay`);
     await serve();
     expect(await client.call("pay", [1], key("k"))).toBe(2);
@@ -373,12 +381,12 @@ describeWith(["nats-server"], "idempotency keys on NATS", () => {
 
   test("a call with two keys does not run without one", async () => {
     let runs = 0;
-    const { engine } = await setUp({ pay: () => ++runs });
+    const { testNats } = await setUp({ pay: () => ++runs });
     const two = headers();
     for (const name of ["a", "b"]) two.append("idempotency-key", name);
     const text = '{"jsonrpc":"2.0","method":"pay","id":1}';
     const options = { ...patient, headers: two };
-    const reply = await (await engine.connect()).request(`${subject}.pay`, text, options);
+    const reply = await (await testNats.connect()).request(`${subject}.pay`, text, options);
     expect(reply.json()).toMatchObject({ error: { code: ErrorCode.InvalidRequest } });
     expect(runs).toBe(0);
   });
@@ -393,11 +401,11 @@ describeWith(["nats-server"], "idempotency keys on NATS", () => {
 
 describeWith(["nats-server"], "rate limits on NATS", () => {
   test("all callers of a bucket share it, and it refills", async () => {
-    const engine = await Engine.start('jetstream: { store_dir: "$FOLDER" }');
+    const testNats = await TestNats.start('jetstream: { store_dir: "$FOLDER" }');
     const clock = new FakeClock();
     const stores: NatsLimits[] = [];
     for (let i = 0; i < 2; i++) {
-      const bucket = await new Kvm(await engine.connect()).create("limits");
+      const bucket = await new Kvm(await testNats.connect()).create("limits");
       stores.push(natsLimits(bucket, { clock }));
     }
     const bucket = { capacity: 10, perSecond: 2 };
@@ -413,14 +421,14 @@ describeWith(["nats-server"], "rate limits on NATS", () => {
   });
 
   test("rate limits hold between workers whose clocks differ", async () => {
-    const engine = await Engine.start('jetstream: { store_dir: "$FOLDER" }');
+    const testNats = await TestNats.start('jetstream: { store_dir: "$FOLDER" }');
     const clock = new FakeClock();
     const ahead: Clock = {
       now: () => clock.now() + 5_000,
       elapsed: () => clock.elapsed(),
       after: (ms, run) => clock.after(ms, run),
     };
-    const kept = await new Kvm(await engine.connect()).create("limits");
+    const kept = await new Kvm(await testNats.connect()).create("limits");
     const stores = [natsLimits(kept, { clock }), natsLimits(kept, { clock: ahead })];
     const take = async (i: number) => {
       const taken = await stores[i % 2]?.take("ann", 1, { capacity: 10, perSecond: 2 });
@@ -431,7 +439,7 @@ describeWith(["nats-server"], "rate limits on NATS", () => {
       for (let i = 0; i < 40; i++) if (await take(i)) count++;
       return count;
     };
-    // The bucket, and once what the clocks differ by.
+    // The bucket, and once the difference of the clocks.
     expect(await allowed()).toBeLessThanOrEqual(20);
     expect(await allowed()).toBe(0);
     clock.advance(1_000);

@@ -10,12 +10,12 @@ import { deferred } from "../contract/wire.ts";
 import { startProxy } from "../contract.ts";
 import { turn } from "../contract-methods.ts";
 import { standstill } from "../standstill.ts";
-import { Engine, nobodyHears, patient } from "./engine.ts";
+import { nobodyHears, patient, TestNats } from "./test-nats.ts";
 
 const subject = "test";
 const aliveMs = 1_000;
 
-/** Lets time pass until something is over; in between, what was asked is answered. */
+/** Lets time pass until something is over; in between, requests are answered. */
 async function passing<T>(
   clock: FakeClock,
   over: Promise<T>,
@@ -33,10 +33,10 @@ async function passing<T>(
   return over;
 }
 
-/** A worker that keeps what it is given, until its connection is cut off without a word. */
-async function doomedWorker(engine: Engine, more: Record<string, () => unknown> = {}) {
-  const proxy = await startProxy({ port: engine.nats.port });
-  const connection = await engine.connect({ port: proxy.port, reconnect: false });
+/** A worker that keeps what it gets, until its connection is cut without notice. */
+async function doomedWorker(testNats: TestNats, more: Record<string, () => unknown> = {}) {
+  const proxy = await startProxy({ port: testNats.nats.port });
+  const connection = await testNats.connect({ port: proxy.port, reconnect: false });
   connection.subscribe("doomed", { callback() {} });
   const { promise: started, resolve } = deferred();
   const hold = () => {
@@ -45,7 +45,7 @@ async function doomedWorker(engine: Engine, more: Record<string, () => unknown> 
   };
   const server = createServer({ hold, ...more }, { log: silentLog });
   await serveNats(server, connection, { subject });
-  /** Resolves when the engine knows. */
+  /** Resolves when nats-server has noticed. */
   const die = async (witness: NatsConnection): Promise<void> => {
     proxy.close();
     await nobodyHears(witness, "doomed");
@@ -55,8 +55,10 @@ async function doomedWorker(engine: Engine, more: Record<string, () => unknown> 
 
 describeWith(["nats-server"], "natsLink", () => {
   test("reports at once that there is no server", async () => {
-    const engine = await Engine.start();
-    const client = createClient<{ echo(): unknown }>(natsLink(await engine.connect(), { subject }));
+    const testNats = await TestNats.start();
+    const client = createClient<{ echo(): unknown }>(
+      natsLink(await testNats.connect(), { subject }),
+    );
     await expect(client.call("echo")).rejects.toMatchObject({
       code: "CONNECTION_FAILED",
       message: "no worker listens under the subject test, so echo was not delivered",
@@ -67,25 +69,25 @@ describeWith(["nats-server"], "natsLink", () => {
   });
 
   test("a method that no worker has is not found", async () => {
-    const engine = await Engine.start();
-    await engine.serve({ echo: (value: unknown) => value });
-    const client = createClient(natsLink(await engine.connect(), { subject }));
+    const testNats = await TestNats.start();
+    await testNats.serve({ echo: (value: unknown) => value });
+    const client = createClient(natsLink(await testNats.connect(), { subject }));
     await expect(client.call("no/such")).rejects.toMatchObject({ code: ErrorCode.MethodNotFound });
   });
 
   test("methods are reached whatever their names hold", async () => {
     const names = ["a b", "*", ">", "ä/ö", "a//b", "/", ".", "$any", "a\nb", "%", "x".repeat(500)];
-    const engine = await Engine.start();
+    const testNats = await TestNats.start();
     const methods = Object.fromEntries(names.map((name) => [name, () => name]));
-    await engine.serve({ ...methods, "\ud800": () => "half" });
-    const client = createClient(natsLink(await engine.connect(), { subject }));
+    await testNats.serve({ ...methods, "\ud800": () => "half" });
+    const client = createClient(natsLink(await testNats.connect(), { subject }));
     for (const name of names) expect(await client.call(name)).toBe(name);
     expect(await client.call("\ud800")).toBe("half");
   });
 
   test("an invalid subject is refused", async () => {
-    const engine = await Engine.start();
-    const connection = await engine.connect();
+    const testNats = await TestNats.start();
+    const connection = await testNats.connect();
     for (const wrong of ["", "a..b", "a.>", "a.*", "a b", "$SYS", undefined as never]) {
       expect(() => natsLink(connection, { subject: wrong })).toThrow(TypeError);
     }
@@ -95,11 +97,11 @@ describeWith(["nats-server"], "natsLink", () => {
   });
 
   test("workers share the calls, and each method is reached where it is served", async () => {
-    const engine = await Engine.start();
+    const testNats = await TestNats.start();
     const served = { left: 0, right: 0 };
-    await engine.serve({ who: () => served.left++, left: () => "left" });
-    await engine.serve({ who: () => served.right++, right: () => "right" });
-    const connection = await engine.connect();
+    await testNats.serve({ who: () => served.left++, left: () => "left" });
+    await testNats.serve({ who: () => served.right++, right: () => "right" });
+    const connection = await testNats.connect();
     const client = createClient(natsLink(connection, { subject }));
     for (let i = 0; i < 20; i++) {
       expect(await client.call("left")).toBe("left");
@@ -115,15 +117,15 @@ describeWith(["nats-server"], "natsLink", () => {
   });
 
   test("time and trace travel as headers, and so does what the caller adds", async () => {
-    const engine = await Engine.start();
+    const testNats = await TestNats.start();
     const traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
-    await engine.serve({
+    await testNats.serve({
       seen: method({}, (_, call) => ({
         ...call.transport,
         left: (call.deadline ?? 0) - Date.now(),
       })),
     });
-    const connection = await engine.connect();
+    const connection = await testNats.connect();
     const texts: string[] = [];
     connection.subscribe(`${subject}.seen`, { callback: (_, m) => void texts.push(m.string()) });
     const client = createClient(natsLink(connection, { subject }), {
@@ -142,21 +144,21 @@ describeWith(["nats-server"], "natsLink", () => {
   });
 
   test("what nats-server would not accept is refused before it is sent", async () => {
-    const engine = await Engine.start("max_payload: 1000");
-    const { server } = await engine.serve({
+    const testNats = await TestNats.start("max_payload: 1000");
+    const { server } = await testNats.serve({
       repeat: (text: string, count: number) => text.repeat(count),
       items: stream({}, async function* () {
         yield "small";
         yield "x".repeat(2000);
       }),
     });
-    const connection = await engine.connect();
+    const connection = await testNats.connect();
     const client = createClient<typeof server.api>(natsLink(connection, { subject }));
     await expect(client.call("repeat", ["x".repeat(1000), 1])).rejects.toMatchObject({
       name: "WireError",
       code: "TOO_LARGE",
     });
-    // Three bytes for each character, and so only as bytes too long.
+    // Three bytes for each character, so it is too long only in bytes.
     await expect(client.call("repeat", ["世".repeat(400), 1])).rejects.toMatchObject({
       code: "TOO_LARGE",
     });
@@ -183,12 +185,12 @@ describeWith(["nats-server"], "natsLink", () => {
   });
 
   test("a cancel reaches the very worker that has the call", async () => {
-    const engine = await Engine.start();
+    const testNats = await TestNats.start();
     const started = deferred<string>();
     const aborted: string[] = [];
     const heard = deferred();
     for (const name of ["one", "two", "three"]) {
-      await engine.serve({
+      await testNats.serve({
         hold: method({}, (_, call) => {
           started.resolve(name);
           call.signal.addEventListener("abort", () => {
@@ -199,7 +201,7 @@ describeWith(["nats-server"], "natsLink", () => {
         }),
       });
     }
-    const client = createClient(natsLink(await engine.connect(), { subject }));
+    const client = createClient(natsLink(await testNats.connect(), { subject }));
     const controller = new AbortController();
     const call = client.call("hold", undefined, { signal: controller.signal });
     const name = await started.promise;
@@ -210,15 +212,15 @@ describeWith(["nats-server"], "natsLink", () => {
   });
 
   test("a call whose worker died among others fails, and the others continue", async () => {
-    const engine = await Engine.start();
+    const testNats = await TestNats.start();
     const clock = new FakeClock();
-    const doomed = await doomedWorker(engine, { name: () => "doomed" });
-    const own = await engine.connect();
+    const doomed = await doomedWorker(testNats, { name: () => "doomed" });
+    const own = await testNats.connect();
     const client = createClient(natsLink(own, { subject, aliveMs, clock }));
     expect(await client.call("name")).toBe("doomed");
     const call = client.call("hold");
     await doomed.started;
-    await engine.serve({ name: () => "kept", hold: () => {} });
+    await testNats.serve({ name: () => "kept", hold: () => {} });
     await doomed.die(own);
     const lost = passing(clock, call, () => own.flush());
     await expect(lost).rejects.toMatchObject({ name: "WireError", code: "CONNECTION_LOST" });
@@ -226,15 +228,15 @@ describeWith(["nats-server"], "natsLink", () => {
   });
 
   test("a link that was created before the workers also notices that one of them died", async () => {
-    const engine = await Engine.start();
+    const testNats = await TestNats.start();
     const clock = new FakeClock();
-    const own = await engine.connect();
+    const own = await testNats.connect();
     const client = createClient(natsLink(own, { subject, aliveMs, clock }));
     await expect(client.call("hold")).rejects.toMatchObject({ code: "CONNECTION_FAILED" });
-    const doomed = await doomedWorker(engine);
+    const doomed = await doomedWorker(testNats);
     const call = client.call("hold");
     await doomed.started;
-    // What it says of itself has arrived here before.
+    // Its announcement has arrived here before.
     await doomed.connection.flush();
     await own.flush();
     await doomed.die(own);
@@ -243,10 +245,10 @@ describeWith(["nats-server"], "natsLink", () => {
   });
 
   test("an idempotent call goes to another worker when its own died", async () => {
-    const engine = await Engine.start();
+    const testNats = await TestNats.start();
     const clock = new FakeClock();
-    const doomed = await doomedWorker(engine);
-    const own = await engine.connect();
+    const doomed = await doomedWorker(testNats);
+    const own = await testNats.connect();
     const client = createClient(natsLink(own, { subject, aliveMs, clock }));
     const gap = deferred();
     let gaps = 0;
@@ -256,7 +258,7 @@ describeWith(["nats-server"], "natsLink", () => {
     };
     const call = client.call("hold", undefined, { idempotent: true, onGap });
     await doomed.started;
-    await engine.serve({ hold: () => "kept" });
+    await testNats.serve({ hold: () => "kept" });
     await doomed.die(own);
     // From then on the time stands still: the second worker may answer later than a probe expects.
     await passing(clock, gap.promise, () => own.flush());
@@ -265,20 +267,20 @@ describeWith(["nats-server"], "natsLink", () => {
   });
 
   test("an idempotent call waits for workers that reconnect later than its caller", async () => {
-    const engine = await Engine.start();
+    const testNats = await TestNats.start();
     const started = deferred();
     let runs = 0;
     const work = () => {
       started.resolve();
       return ++runs === 1 ? new Promise(() => {}) : runs;
     };
-    const behind = await startProxy({ port: engine.nats.port });
-    const before = await startProxy({ port: engine.nats.port });
-    const worker = await engine.connect({ port: behind.port, reconnectTimeWait: 700 });
+    const behind = await startProxy({ port: testNats.nats.port });
+    const before = await startProxy({ port: testNats.nats.port });
+    const worker = await testNats.connect({ port: behind.port, reconnectTimeWait: 700 });
     const server = createServer({ work }, { log: silentLog });
     onTestFinished(() => server.close({ drainMs: 0 }));
     await serveNats(server, worker, { subject });
-    const own = await engine.connect({ port: before.port, reconnectTimeWait: 20 });
+    const own = await testNats.connect({ port: before.port, reconnectTimeWait: 20 });
     const client = createClient(natsLink(own, { subject }));
     const call = client.call("work", undefined, { idempotent: true });
     await started.promise;
@@ -290,10 +292,10 @@ describeWith(["nats-server"], "natsLink", () => {
   });
 
   test("a call that its caller cancels because of the gap goes to no other worker", async () => {
-    const engine = await Engine.start();
+    const testNats = await TestNats.start();
     const clock = new FakeClock();
-    const doomed = await doomedWorker(engine);
-    const own = await engine.connect();
+    const doomed = await doomedWorker(testNats);
+    const own = await testNats.connect();
     const client = createClient(natsLink(own, { subject, aliveMs, clock }));
     const controller = new AbortController();
     const options = { signal: controller.signal, onGap: () => controller.abort() };
@@ -301,23 +303,23 @@ describeWith(["nats-server"], "natsLink", () => {
     const failed = expect(call).rejects.toMatchObject({ code: "ABORTED" });
     await doomed.started;
     let runs = 0;
-    await engine.serve({ hold: () => ++runs });
+    await testNats.serve({ hold: () => ++runs });
     await doomed.die(own);
     await passing(clock, failed, () => own.flush());
     expect(await client.call("hold")).toBe(1);
   });
 
   test("an idempotent call waits while nats-server is down, and is sent again", async () => {
-    const engine = await Engine.start();
+    const testNats = await TestNats.start();
     const started = deferred();
     let runs = 0;
     const work = () => {
       started.resolve();
       return ++runs < 3 ? new Promise(() => {}) : runs;
     };
-    await engine.serve({ work });
-    const proxy = await startProxy({ port: engine.nats.port });
-    const connection = await engine.connect({ port: proxy.port, reconnectTimeWait: 20 });
+    await testNats.serve({ work });
+    const proxy = await startProxy({ port: testNats.nats.port });
+    const connection = await testNats.connect({ port: proxy.port, reconnectTimeWait: 20 });
     const client = createClient(natsLink(connection, { subject }));
     const options = { idempotent: true };
     const calls = [1, 2].map(() => client.call("work", undefined, options));
@@ -329,8 +331,8 @@ describeWith(["nats-server"], "natsLink", () => {
   });
 
   test("a service made without callwire does not count as dead", async () => {
-    const engine = await Engine.start();
-    const foreign = await engine.connect();
+    const testNats = await TestNats.start();
+    const foreign = await testNats.connect();
     const gate = deferred();
     const asked = deferred();
     foreign.subscribe(`${subject}.slow`, {
@@ -343,10 +345,10 @@ describeWith(["nats-server"], "natsLink", () => {
     });
     await foreign.flush();
     const clock = new FakeClock();
-    const client = createClient(natsLink(await engine.connect(), { subject, aliveMs, clock }));
+    const client = createClient(natsLink(await testNats.connect(), { subject, aliveMs, clock }));
     const call = client.call("slow");
     await asked.promise;
-    // Long enough for every question that could be asked.
+    // Long enough for every possible probe.
     for (let i = 0; i < 50; i++) {
       clock.advance(aliveMs);
       await client.call("none").catch(() => {});
@@ -356,12 +358,12 @@ describeWith(["nats-server"], "natsLink", () => {
   });
 
   test("NATS's own client calls a worker with one request", async () => {
-    const engine = await Engine.start();
-    await engine.serve({
+    const testNats = await TestNats.start();
+    await testNats.serve({
       add: (a: number, b: number) => a + b,
       later: async () => "later",
     });
-    const connection = await engine.connect();
+    const connection = await testNats.connect();
     const request = async (method: string, params: unknown[]): Promise<unknown> => {
       const text = JSON.stringify({ jsonrpc: "2.0", method, params, id: 1 });
       return (await connection.request(`${subject}.${method}`, text, patient)).json();
@@ -371,12 +373,12 @@ describeWith(["nats-server"], "natsLink", () => {
   });
 
   test("while nats-server is down calls fail at once, and then they are answered again", async () => {
-    const engine = await Engine.start();
+    const testNats = await TestNats.start();
     const methods = { echo: (value: unknown) => value, hold: () => new Promise(() => {}) };
-    const { connection: own } = await engine.serve(methods);
+    const { connection: own } = await testNats.serve(methods);
     const reconnect = { reconnectTimeWait: 20, maxReconnectAttempts: -1 };
-    const proxy = await startProxy({ port: engine.nats.port });
-    const connection = await engine.connect({ port: proxy.port, ...reconnect });
+    const proxy = await startProxy({ port: testNats.nats.port });
+    const connection = await testNats.connect({ port: proxy.port, ...reconnect });
     const client = createClient(natsLink(connection, { subject }));
     expect(await client.call("echo", [1])).toBe(1);
     const open = client.call("hold");
@@ -394,11 +396,11 @@ describeWith(["nats-server"], "natsLink", () => {
   });
 
   test("a tight retry loop does not starve the reconnect", async () => {
-    const engine = await Engine.start();
-    await engine.serve({ echo: (value: unknown) => value });
-    const proxy = await startProxy({ port: engine.nats.port });
+    const testNats = await TestNats.start();
+    await testNats.serve({ echo: (value: unknown) => value });
+    const proxy = await startProxy({ port: testNats.nats.port });
     const reconnect = { reconnectTimeWait: 20, maxReconnectAttempts: -1 };
-    const connection = await engine.connect({ port: proxy.port, ...reconnect });
+    const connection = await testNats.connect({ port: proxy.port, ...reconnect });
     const client = createClient(natsLink(connection, { subject }));
     const states = connection.status()[Symbol.asyncIterator]();
     proxy.cut();
@@ -406,7 +408,8 @@ describeWith(["nats-server"], "natsLink", () => {
     let failures = 0;
     let failuresOfTurn = 0;
     let answer: unknown;
-    // What only runs between two calls would not run at all if a failure took no turn of the event loop.
+    // Work that runs only between two calls would never run if a failure took no turn of the event
+    // loop.
     const next = (): void => {
       failuresOfTurn = 0;
       if (answer !== "back") setImmediate(next);
@@ -423,10 +426,10 @@ describeWith(["nats-server"], "natsLink", () => {
   });
 
   test("when the network is parted calls fail soon, and when it recovers they are answered", async () => {
-    const engine = await Engine.start();
-    await engine.serve({ echo: (value: unknown) => value });
-    const proxy = await startProxy({ port: engine.nats.port });
-    const connection = await engine.connect({ port: proxy.port });
+    const testNats = await TestNats.start();
+    await testNats.serve({ echo: (value: unknown) => value });
+    const proxy = await startProxy({ port: testNats.nats.port });
+    const connection = await testNats.connect({ port: proxy.port });
     const clock = new FakeClock();
     const client = createClient(natsLink(connection, { subject, aliveMs, clock }));
     expect(await client.call("echo", [1])).toBe(1);
@@ -447,42 +450,42 @@ describeWith(["nats-server"], "natsLink", () => {
   });
 
   test("calls of a user that may not receive replies fail at once", async () => {
-    const engine = await Engine.start(`
+    const testNats = await TestNats.start(`
       authorization: { users: [
         { user: worker, password: w }
         { user: guest, password: g, permissions: { publish: ["test.>", "_CALLWIRE.>"], subscribe: ["_GUEST.>"] } }
       ] }`);
-    const worker = await engine.connect({ user: "worker", pass: "w" });
+    const worker = await testNats.connect({ user: "worker", pass: "w" });
     const server = createServer({ add: (a: number, b: number) => a + b }, { log: silentLog });
     await serveNats(server, worker, { subject, inboxPrefixes: ["_GUEST"] });
     const guest = { user: "guest", pass: "g" };
-    const deaf = createClient(natsLink(await engine.connect(guest), { subject }));
+    const deaf = createClient(natsLink(await testNats.connect(guest), { subject }));
     const message = expect.stringMatching(/^this user may not subscribe to _INBOX\./);
     for (const code of ["CONNECTION_LOST", "CONNECTION_FAILED"]) {
       await expect(deaf.call("add", [2, 3])).rejects.toMatchObject({ code, message });
     }
-    const connection = await engine.connect({ ...guest, inboxPrefix: "_GUEST" });
+    const connection = await testNats.connect({ ...guest, inboxPrefix: "_GUEST" });
     expect(await createClient(natsLink(connection, { subject })).call("add", [2, 3])).toBe(5);
   });
 
   test("what this user may not send fails at once", async () => {
-    const engine = await Engine.start(`
+    const testNats = await TestNats.start(`
       authorization: { users: [
         { user: worker, password: w }
         { user: guest, password: g, permissions: { publish: ["test.add", "_CALLWIRE.>"], subscribe: ["_INBOX.>"] } }
       ] }`);
-    const worker = await engine.connect({ user: "worker", pass: "w" });
+    const worker = await testNats.connect({ user: "worker", pass: "w" });
     const methods = { add: (a: number, b: number) => a + b, drop: () => "dropped" };
     const server = createServer(methods, { log: silentLog });
     await serveNats(server, worker, { subject });
-    const guest = await engine.connect({ user: "guest", pass: "g" });
+    const guest = await testNats.connect({ user: "guest", pass: "g" });
     const client = createClient(natsLink(guest, { subject }));
     expect(await client.call("add", [2, 3])).toBe(5);
     await expect(client.call("drop")).rejects.toMatchObject({
       code: "CONNECTION_FAILED",
       message: "this user may not publish to test.drop",
     });
-    // A subject that is open must not lead to other methods.
+    // A subject that a user may use must not lead to other methods.
     for (const payload of [
       { jsonrpc: "2.0", method: "drop", id: 1 },
       [{ jsonrpc: "2.0", method: "drop", id: 1 }],
@@ -494,12 +497,12 @@ describeWith(["nats-server"], "natsLink", () => {
   });
 
   test("a worker reaches a caller after its call, and notices when it is gone", async () => {
-    const engine = await Engine.start();
+    const testNats = await TestNats.start();
     const gone = deferred();
     const told = deferred<unknown>();
     let push = (): unknown => undefined;
     const clock = new FakeClock();
-    const { connection: worker } = await engine.serve(
+    const { connection: worker } = await testNats.serve(
       {
         join: method({}, (_, call) => {
           push = () => call.peer.notify("news", ["late"]);
@@ -510,7 +513,7 @@ describeWith(["nats-server"], "natsLink", () => {
       { aliveMs, clock },
     );
     const service = createServer({ news: (value: unknown) => told.resolve(value) });
-    const own = await engine.connect();
+    const own = await testNats.connect();
     const client = createClient(natsLink(own, { subject, service }));
     expect(await client.call("join")).toBe("joined");
     push();
@@ -522,9 +525,9 @@ describeWith(["nats-server"], "natsLink", () => {
   });
 
   test("the calls of an open link fail when the connection closes", async () => {
-    const engine = await Engine.start();
-    await engine.serve({ hold: () => new Promise(() => {}) });
-    const connection = await engine.connect();
+    const testNats = await TestNats.start();
+    await testNats.serve({ hold: () => new Promise(() => {}) });
+    const connection = await testNats.connect();
     const client = createClient(natsLink(connection, { subject }));
     const call = expect(client.call("hold")).rejects.toMatchObject({ code: "CONNECTION_LOST" });
     await connection.close();
@@ -533,11 +536,11 @@ describeWith(["nats-server"], "natsLink", () => {
   });
 
   test("streams from several workers are read at the reader's pace", async () => {
-    const engine = await Engine.start();
+    const testNats = await TestNats.start();
     const made = new Map<string, number>();
-    const connections = [await engine.connect()];
+    const connections = [await testNats.connect()];
     for (const name of ["a", "b"]) {
-      const { connection } = await engine.serve({
+      const { connection } = await testNats.serve({
         numbers: stream({ params: z.object({ key: z.string() }) }, async function* ({ key }) {
           for (let i = 0; ; i++) {
             made.set(key, i);
@@ -548,10 +551,10 @@ describeWith(["nats-server"], "natsLink", () => {
       connections.push(connection);
     }
     const client = createClient(natsLink(connections[0] as NatsConnection, { subject }));
-    // Time is none of the engine's: it may be busy for longer than any pause.
+    // nats-server has no time limit here: it may be busy for longer than any pause.
     const handedOn = () => Promise.all(connections.map((each) => each.flush()));
     const by = new Set<string>();
-    // The engine chooses at random.
+    // nats-server chooses at random.
     for (let run = 0; run < (isFull ? 20 : 3) || by.size < 2; run++) {
       const key = `${run}`;
       const count = (): number => made.get(key) ?? 0;
@@ -560,7 +563,8 @@ describeWith(["nats-server"], "natsLink", () => {
       for await (const item of client.stream<{ i: number; by: string }>("numbers", { key })) {
         expect(item.i).toBe(next++);
         by.add(item.by);
-        // Until the first word about credit comes the worker is free; nobody reads, so it stops then.
+        // Until the first credit arrives the worker is free; the reader does not read, so it stops
+        // then.
         if (next === 1) halted = await standstill(count, handedOn);
         if (next === 300) break;
       }
@@ -570,13 +574,13 @@ describeWith(["nats-server"], "natsLink", () => {
   });
 
   test("a message with a status header is not treated as a reply", async () => {
-    const engine = await Engine.start();
-    const foreign = await engine.connect();
+    const testNats = await TestNats.start();
+    const foreign = await testNats.connect();
     foreign.subscribe(`${subject}.odd`, {
       callback: (_, message) => void message.respond("", { headers: createHeaders(408, "Odd") }),
     });
     await foreign.flush();
-    const client = createClient(natsLink(await engine.connect(), { subject }));
+    const client = createClient(natsLink(await testNats.connect(), { subject }));
     await expect(client.call("odd")).rejects.toMatchObject({ code: "BAD_REPLY" });
   });
 });

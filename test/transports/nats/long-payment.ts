@@ -1,6 +1,6 @@
 import { deferred } from "../contract/wire.ts";
 
-/** A payment that takes until it is let go. */
+/** A payment that takes until it is released. */
 export class LongPayment {
   readonly #begun = deferred();
   readonly #end = deferred();

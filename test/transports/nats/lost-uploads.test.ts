@@ -4,11 +4,11 @@ import { expect, test } from "vitest";
 import { z } from "zod";
 import { describeWith } from "../../services.ts";
 import { deferred } from "../contract/wire.ts";
-import { Engine } from "./engine.ts";
+import { TestNats } from "./test-nats.ts";
 
 describeWith(["nats-server"], "an upload over NATS", () => {
   test.each([1, 2, 3])("fails if item %i is lost on its way", async (lost) => {
-    const engine = await Engine.start();
+    const testNats = await TestNats.start();
     const failed = deferred<unknown>();
     const methods = {
       sum: method({ upload: z.number() }, async (_, call) => {
@@ -22,8 +22,8 @@ describeWith(["nats-server"], "an upload over NATS", () => {
         return sum;
       }),
     };
-    await engine.serve(methods);
-    const connection = await engine.connect();
+    await testNats.serve(methods);
+    const connection = await testNats.connect();
     const { publish } = connection;
     connection.publish = (subject, payload, options) => {
       const text = typeof payload === "string" ? payload : new TextDecoder().decode(payload);

@@ -11,24 +11,24 @@ export interface NatsServer {
   /** As `kill -9` does. */
   kill(): Promise<void>;
   stop(): Promise<void>;
-  /** It stands still until it is thawed. */
+  /** It is suspended until it is resumed. */
   freeze(): void;
   thaw(): void;
-  /** In good order, as `SIGTERM` does. */
+  /** Shuts down properly, as with `SIGTERM`. */
   terminate(): Promise<void>;
 }
 
-/** Where a nats-server listens. */
+/** The address of a nats-server. */
 interface Place {
   /** @default a free one */
   readonly port?: number;
   /** @default "127.0.0.1" */
   readonly host?: string;
-  /** The command that it is run by, such as one that takes it into another network. */
+  /** The command prefix that runs it, such as one for another network. */
   readonly by?: readonly string[];
 }
 
-/** A nats-server of its own; `config` is what stands in its file beside the address. */
+/** A nats-server for the test; `config` is added to its config file after the address. */
 export async function startNats(config = "", place: Place = {}): Promise<NatsServer> {
   const { port = -1, host = "127.0.0.1", by = [] } = place;
   const folder = mkdtempSync(join(tmpdir(), "callwire-nats-"));
@@ -60,7 +60,7 @@ export async function startNats(config = "", place: Place = {}): Promise<NatsSer
   };
 }
 
-/** Whether one of its threads still runs, where that can be seen: a signal takes effect a moment later. */
+/** Whether one of its threads still runs, if that can be seen: a signal takes effect a moment later. */
 function isRunning({ pid }: ChildProcess): boolean {
   const threads = `/proc/${pid}/task`;
   if (!existsSync(threads)) return false;
@@ -75,7 +75,7 @@ function isRunning({ pid }: ChildProcess): boolean {
   });
 }
 
-/** Resolves with the port once the server says that it is ready. */
+/** Resolves with the port once nats-server reports that it is ready. */
 function listening(child: ChildProcess): Promise<number> {
   return new Promise((resolve, reject) => {
     let said = "";

@@ -31,7 +31,7 @@ describeWith(["nats-server"], "calls when a node dies", () => {
     await serveNats(server, connection, { subject });
   }
 
-  test("are lost soon if they were on their way through it, or go to a worker that is there; others are not", async () => {
+  test("are soon reported as lost, or sent to another worker, if they passed through it; others are not", async () => {
     const nodes = await startCluster();
     onTestFinished(async () => {
       await Promise.all(nodes.map((node) => node.stop()));
@@ -59,10 +59,10 @@ describeWith(["nats-server"], "calls when a node dies", () => {
     })();
     await serve({ hold }, await open(second));
     const connection = await open(second, third);
-    // By itself, it would ask after them too late for this test.
+    // With the default, it would probe them too late for this test.
     const link = natsLink(connection, { subject: "test", aliveMs: 60_000 });
     const client = createClient(link, { timeoutMs: 600_000 });
-    // Until the nodes have told each other who serves what.
+    // Until the nodes have exchanged who serves what.
     expect(await retrying(() => client.call("far", [1]))).toBe(1);
     const kept = client.call("hold");
     await begun.promise;
@@ -80,14 +80,14 @@ describeWith(["nats-server"], "calls when a node dies", () => {
     expect(await answered).toBe("between two nodes");
     await expect(lost).rejects.toMatchObject({ code: "CONNECTION_LOST" });
     expect(await repeated).toBe(3);
-    // This link has heard of no worker before.
+    // This link does not know a worker yet.
     await expect(firstOfLink).rejects.toMatchObject({ code: "CONNECTION_LOST" });
     held.resolve("still there");
     expect(await kept).toBe("still there");
   });
 
   describe("whose worker is on its way to another", () => {
-    /** A worker that leaves as a node dies, and comes back when it is told to. */
+    /** A worker that leaves as a node dies, and returns when the test says so. */
     async function leaving(methods: Methods) {
       const nodes = await startCluster();
       onTestFinished(async () => {
@@ -108,7 +108,7 @@ describeWith(["nats-server"], "calls when a node dies", () => {
       const connection = await open(second);
       const link = natsLink(connection, { subject: "test", aliveMs: 60_000, clock });
       const client = createClient(link, { timeoutMs: 600_000 });
-      // From then on it knows that there is a worker to be asked.
+      // From then on it knows that there is a worker to probe.
       expect(await client.call("ping")).toBe("pong");
       const leave = async (): Promise<void> => {
         const gone = next(away, "disconnect");
@@ -117,7 +117,7 @@ describeWith(["nats-server"], "calls when a node dies", () => {
         await gone;
         const { waiting } = clock;
         await first.kill();
-        // It is about to ask.
+        // It is about to probe.
         await expect.poll(() => clock.waiting).toBeGreaterThan(waiting);
       };
       const comeBack = async (): Promise<void> => {
@@ -140,7 +140,7 @@ describeWith(["nats-server"], "calls when a node dies", () => {
       await begun.promise;
       await leave();
       clock.advance(1_000);
-      // The engine has said that nobody listens.
+      // nats-server has reported that there is no subscriber.
       await connection.flush();
       await comeBack();
       held.resolve("still there");
@@ -154,12 +154,12 @@ describeWith(["nats-server"], "calls when a node dies", () => {
       const { client, clock, connection, leave, comeBack } = await leaving({ count });
       const items = client.stream<number>("count")[Symbol.asyncIterator]();
       expect(await items.next()).toMatchObject({ value: 0 });
-      // All that may come without more credit has come.
+      // All items that may arrive without more credit have arrived.
       await connection.flush();
       await leave();
       const read = [0];
       while (read.length < 60) read.push((await items.next()).value as number);
-      // The engine has said that nobody takes that credit.
+      // nats-server has reported that the credit has no subscriber.
       await connection.flush();
       await comeBack();
       const rest = (async () => {

@@ -8,7 +8,7 @@ import { FakeClock } from "callwire/testing";
 import { expect, onTestFinished, test } from "vitest";
 import { describeWith } from "../../services.ts";
 import { deferred } from "../contract/wire.ts";
-import { Engine, patient } from "./engine.ts";
+import { patient, TestNats } from "./test-nats.ts";
 
 const page = readFileSync(new URL("../../../docs/nats.md", import.meta.url), "utf8");
 const [config = "", withResponses = ""] = [...page.matchAll(/^```conf\n(.*?)^```$/gms)].map(
@@ -22,9 +22,9 @@ const own = (user: string) => ({
   ...(user === "worker" ? {} : { inboxPrefix: `_INBOX.${user}` }),
 });
 
-/** A connection, and the permissions that it turned out to lack. */
-async function as(engine: Engine, user: string) {
-  const connection = await engine.connect(own(user));
+/** A connection, and the permissions that it lacked. */
+async function as(testNats: TestNats, user: string) {
+  const connection = await testNats.connect(own(user));
   const lacking: string[] = [];
   const follow = async (): Promise<void> => {
     for await (const status of connection.status()) {
@@ -40,8 +40,8 @@ async function settled(...connections: NatsConnection[]): Promise<void> {
 }
 
 /** The methods of the page, served by its worker, and a stream that stays open. */
-async function serving(engine: Engine, clock = new FakeClock()) {
-  const { connection, lacking } = await as(engine, "worker");
+async function serving(testNats: TestNats, clock = new FakeClock()) {
+  const { connection, lacking } = await as(testNats, "worker");
   const waiting = deferred();
   const ended = deferred();
   const left = deferred();
@@ -86,9 +86,9 @@ async function read(items: AsyncIterable<unknown>): Promise<number> {
 
 describeWith(["nats-server"], "the permissions that the docs give", () => {
   test("let a caller use its methods and no others, and suffice", async () => {
-    const engine = await Engine.start(config);
-    const worker = await serving(engine);
-    const ann = await as(engine, "ann");
+    const testNats = await TestNats.start(config);
+    const worker = await serving(testNats);
+    const ann = await as(testNats, "ann");
     const client = createClient(natsLink(ann.connection, { subject }));
     expect(await client.call("math/add", [2, 3])).toBe(5);
     // More items than fit into one window of credit.
@@ -96,7 +96,7 @@ describeWith(["nats-server"], "the permissions that the docs give", () => {
     await settled(ann.connection, worker.connection);
     expect([...ann.lacking, ...worker.lacking]).toEqual([]);
     await expect(client.call("math/wipe")).rejects.toMatchObject({ code: "CONNECTION_FAILED" });
-    const bob = await as(engine, "bob");
+    const bob = await as(testNats, "bob");
     const other = createClient(natsLink(bob.connection, { subject }));
     await expect(other.call("math/add", [2, 3])).rejects.toMatchObject({
       code: "CONNECTION_FAILED",
@@ -104,15 +104,15 @@ describeWith(["nats-server"], "the permissions that the docs give", () => {
   });
 
   test("do not let a caller make the worker publish to a stream", async () => {
-    const engine = await Engine.start(config);
-    const { connection: worker, lacking } = await serving(engine);
+    const testNats = await TestNats.start(config);
+    const { connection: worker, lacking } = await serving(testNats);
     const handled: unknown[] = [];
     const placed = (n: number): void => void handled.push(n);
     const jobs = createServer({ order: { placed } }, { log: silentLog });
     onTestFinished(() => jobs.close());
-    const durable = await as(engine, "jobs");
+    const durable = await as(testNats, "jobs");
     await serveDurable(jobs, durable.connection, { subject: "jobs", partitions: 8 });
-    const { connection: ann } = await as(engine, "ann");
+    const { connection: ann } = await as(testNats, "ann");
     const text = '{"jsonrpc":"2.0","method":"math/add","params":[2,3],"id":1}';
     for (const reply of ["jobs.any.order.placed", "$JS.API.STREAM.DELETE.JOBS"]) {
       ann.publish("rpc.math.add", text, { reply });
@@ -123,15 +123,15 @@ describeWith(["nats-server"], "the permissions that the docs give", () => {
     expect(lacking).toEqual([]);
     worker.publish("jobs.any.order.placed", text);
     await expect.poll(() => lacking).toHaveLength(1);
-    const bob = await as(engine, "bob");
+    const bob = await as(testNats, "bob");
     const where = { subject: "jobs", partitions: 8, key: () => "7" };
     await createClient(durableLink(bob.connection, where)).notify("order/placed", [7]);
     await expect.poll(() => handled).toEqual([7]);
   });
 
   test("let durable notifications be stored, handled, acknowledged and become dead letters, and suffice", async () => {
-    const engine = await Engine.start(config);
-    const { connection, lacking } = await as(engine, "jobs");
+    const testNats = await TestNats.start(config);
+    const { connection, lacking } = await as(testNats, "jobs");
     const buried = deferred();
     const warn = (_: object, message: string): void => {
       if (message === "notification failed and was stored as a dead letter") buried.resolve();
@@ -145,7 +145,7 @@ describeWith(["nats-server"], "the permissions that the docs give", () => {
     onTestFinished(() => server.close());
     const where = { subject: "jobs", partitions: 8 };
     await serveDurable(server, connection, where);
-    const bob = await as(engine, "bob");
+    const bob = await as(testNats, "bob");
     const client = createClient(durableLink(bob.connection, where));
     await client.notify("order/placed", [7]);
     expect(await handled.promise).toBe(7);
@@ -157,9 +157,9 @@ describeWith(["nats-server"], "the permissions that the docs give", () => {
   });
 
   test("let a worker with allow_responses answer calls and streams, and call back", async () => {
-    const engine = await Engine.start(withResponses);
-    await serving(engine);
-    const { connection: ann } = await as(engine, "ann");
+    const testNats = await TestNats.start(withResponses);
+    await serving(testNats);
+    const { connection: ann } = await as(testNats, "ann");
     const client = createClient(
       natsLink(ann, { subject, service: createServer({ sure: () => "yes" }) }),
     );
@@ -169,9 +169,9 @@ describeWith(["nats-server"], "the permissions that the docs give", () => {
   });
 
   test("let a worker with allow_responses notice a lost caller, also when it may no longer probe", async () => {
-    const engine = await Engine.start(withResponses.replace("max: 1000", "max: 5"));
-    const { connection, lacking, clock, waiting, ended } = await serving(engine);
-    const { connection: ann } = await as(engine, "ann");
+    const testNats = await TestNats.start(withResponses.replace("max: 1000", "max: 5"));
+    const { connection, lacking, clock, waiting, ended } = await serving(testNats);
+    const { connection: ann } = await as(testNats, "ann");
     const link = natsLink(ann, { subject, clock });
     const items = createClient(link).stream("wait")[Symbol.asyncIterator]();
     await items.next();
@@ -181,7 +181,7 @@ describeWith(["nats-server"], "the permissions that the docs give", () => {
       clock.advance(5_000);
       await settled(ann, connection);
     };
-    // Every question but the first five is refused.
+    // Every probe but the first five is refused.
     while (!lacking.some((message) => message.includes(".cw.0"))) await passTime();
     let isOver = false;
     void ended.then(() => {
@@ -197,9 +197,9 @@ describeWith(["nats-server"], "the permissions that the docs give", () => {
   });
 
   test("let a worker with allow_responses forget a caller that it may no longer ask", async () => {
-    const engine = await Engine.start(withResponses.replace("max: 1000", "max: 5"));
-    const { connection, clock, left } = await serving(engine);
-    const { connection: ann } = await as(engine, "ann");
+    const testNats = await TestNats.start(withResponses.replace("max: 1000", "max: 5"));
+    const { connection, clock, left } = await serving(testNats);
+    const { connection: ann } = await as(testNats, "ann");
     await createClient(natsLink(ann, { subject })).call("math/follow");
     let isGone = false;
     void left.then(() => {
@@ -212,10 +212,10 @@ describeWith(["nats-server"], "the permissions that the docs give", () => {
   });
 
   test("end a stream with more items than allow_responses permits", async () => {
-    const engine = await Engine.start(withResponses.replace("max: 1000", "max: 10"));
-    await serving(engine);
+    const testNats = await TestNats.start(withResponses.replace("max: 1000", "max: 10"));
+    await serving(testNats);
     const clock = new FakeClock();
-    const { connection: ann } = await as(engine, "ann");
+    const { connection: ann } = await as(testNats, "ann");
     const client = createClient(natsLink(ann, { subject, clock }));
     const reading = read(client.stream("ticks", [100]));
     let outcome: unknown;

@@ -1,4 +1,7 @@
-/** Where a message may ask to be answered. nats-server does not check the reply subject that a client writes. */
+/**
+ * Which reply subjects a message may have. nats-server does not check the reply subject that a
+ * client writes.
+ */
 import { readdirSync, readFileSync } from "node:fs";
 import { jetstreamManager } from "@nats-io/jetstream";
 import type { NatsConnection } from "@nats-io/transport-node";
@@ -8,23 +11,23 @@ import { FakeClock } from "callwire/testing";
 import { expect, onTestFinished, test } from "vitest";
 import { describeWith } from "../../services.ts";
 import { deferred } from "../contract/wire.ts";
-import { Engine, patient } from "./engine.ts";
+import { patient, TestNats } from "./test-nats.ts";
 
 const subject = "rpc";
 const textOf = (message: object): string => JSON.stringify({ jsonrpc: "2.0", ...message });
 const echo = (id: number): string => textOf({ method: "echo", params: ["hi"], id });
 const login = (user: string) => ({ user, pass: user });
 
-/** A worker that may do everything, and a caller that may call a single method. */
+/** A worker with all permissions, and a caller that may call a single method. */
 async function scene(log: Log = silentLog, clock = new FakeClock()) {
-  const engine = await Engine.start(`
+  const testNats = await TestNats.start(`
     jetstream: { store_dir: "$FOLDER" }
     authorization: { users: [
       { user: admin, password: admin }
       { user: caller, password: caller, permissions: {
         publish: ["rpc.echo", "rpc.wait", "_CALLWIRE.rpc.>", "$SRV.>"], subscribe: ["_INBOX.>"] } }
     ] }`);
-  const connection = await engine.connect(login("admin"));
+  const connection = await testNats.connect(login("admin"));
   let open = 0;
   const server = createServer(
     {
@@ -40,9 +43,11 @@ async function scene(log: Log = silentLog, clock = new FakeClock()) {
   );
   onTestFinished(() => server.close({ drainMs: 0 }));
   const worker = await serveNats(server, connection, { subject, clock });
-  const admin = await engine.connect(login("admin"));
-  const caller = await engine.connect(login("caller"));
-  /** Resolves when the worker has handled all that this caller sent to one subject before. */
+  const admin = await testNats.connect(login("admin"));
+  const caller = await testNats.connect(login("caller"));
+  /**
+   * Resolves when the worker has handled everything that this caller sent to one subject before.
+   */
   const handled = async (): Promise<void> => {
     for (const id of [1, 2]) {
       const reply = await caller.request("rpc.echo", echo(id), patient);
@@ -50,7 +55,7 @@ async function scene(log: Log = silentLog, clock = new FakeClock()) {
     }
     await settled(caller, connection, admin);
   };
-  /** Lets time pass until no stream is open, but not for ever. */
+  /** Lets time pass until no stream is open, up to a limit. */
   const waitForEnds = async (): Promise<void> => {
     for (let round = 0; open > 0 && round < 100; round++) {
       clock.advance(5_000);
@@ -58,7 +63,7 @@ async function scene(log: Log = silentLog, clock = new FakeClock()) {
     }
   };
   return {
-    engine,
+    testNats,
     admin,
     caller,
     connection,
@@ -70,12 +75,12 @@ async function scene(log: Log = silentLog, clock = new FakeClock()) {
   };
 }
 
-/** So long that everything that was sent has arrived, and been answered. */
+/** Long enough that everything that was sent has arrived, and has been answered. */
 async function settled(...connections: NatsConnection[]): Promise<void> {
   for (let i = 0; i < 3; i++) for (const each of connections) await each.flush();
 }
 
-/** Counts what comes to a subject. */
+/** Counts the messages of a subject. */
 async function count(connection: NatsConnection, where: string): Promise<() => number> {
   let heard = 0;
   connection.subscribe(where, { callback: () => void heard++ });
@@ -160,13 +165,13 @@ describeWith(["nats-server"], "a reply subject on NATS", () => {
   });
 
   test("may be under a prefix that the worker was given, or that of its own connection", async () => {
-    const engine = await Engine.start();
-    const connection = await engine.connect({ inboxPrefix: "_WORKER" });
+    const testNats = await TestNats.start();
+    const connection = await testNats.connect({ inboxPrefix: "_WORKER" });
     const server = createServer({ echo: (text: string) => text }, { log: silentLog });
     onTestFinished(() => server.close({ drainMs: 0 }));
     await serveNats(server, connection, { subject, inboxPrefixes: ["inbox.ann"] });
     for (const inboxPrefix of ["inbox.ann", "_WORKER", "_INBOX", "_INBOX.bob"]) {
-      const client = createClient(natsLink(await engine.connect({ inboxPrefix }), { subject }));
+      const client = createClient(natsLink(await testNats.connect({ inboxPrefix }), { subject }));
       expect(await client.call("echo", ["hi"])).toBe("hi");
     }
     for (const prefix of ["", "$JS", "_CALLWIRE.x", "rpc", "rpc.inbox", "a.*", ">", "a b", "a."]) {
@@ -176,8 +181,8 @@ describeWith(["nats-server"], "a reply subject on NATS", () => {
   });
 
   test("of a worker does not make a link publish where that worker may not", async () => {
-    const engine = await Engine.start();
-    const [victim, evil] = await Promise.all([engine.connect(), engine.connect()]);
+    const testNats = await TestNats.start();
+    const [victim, evil] = await Promise.all([testNats.connect(), testNats.connect()]);
     const heard = await count(evil, "orders.new");
     const called = deferred<string>();
     evil.subscribe("rpc.items", { callback: (_, { reply = "" }) => called.resolve(reply) });
@@ -195,15 +200,15 @@ describeWith(["nats-server"], "a reply subject on NATS", () => {
     const item = textOf({ method: "$/stream", params: { id: 1, value: 1 } });
     evil.publish(reply, item, { reply: "orders.new" });
     expect((await next).value).toBe(1);
-    // Its cancel goes to whoever said that it has the call.
+    // Its cancel goes to the peer that claimed to have the call.
     await reading.return?.();
     await settled(victim, evil);
     expect(heard()).toBe(0);
   });
 
   test("that belongs to another call does not make a link answer itself without end", async () => {
-    const engine = await Engine.start();
-    const [victim, evil] = await Promise.all([engine.connect(), engine.connect()]);
+    const testNats = await TestNats.start();
+    const [victim, evil] = await Promise.all([testNats.connect(), testNats.connect()]);
     const gate = deferred();
     onTestFinished(() => gate.resolve());
     const service = createServer(
@@ -268,11 +273,11 @@ describeWith(["nats-server"], "a stream for a caller that does not exist", () =>
     const shared = ["rpc.>", "_CALLWIRE.rpc.>"];
     const exports = shared.map((service) => `{ service: "${service}", response_type: stream }`);
     const imports = shared.map((each) => `{ service: { account: WORKERS, subject: "${each}" } }`);
-    const engine = await Engine.start(`accounts {
+    const testNats = await TestNats.start(`accounts {
       WORKERS { users: [{ user: worker, password: worker }], exports: [${exports}] }
       BLUE { users: [{ user: blue, password: blue }], imports: [${imports}] }
     }`);
-    const connection = await engine.connect(login("worker"));
+    const connection = await testNats.connect(login("worker"));
     const clock = new FakeClock();
     const open = new Set<string>();
     const server = createServer(
@@ -289,12 +294,12 @@ describeWith(["nats-server"], "a stream for a caller that does not exist", () =>
     );
     onTestFinished(() => server.close({ drainMs: 0 }));
     await serveNats(server, connection, { subject, clock, callerSilenceMs: 50_000 });
-    const gone = await engine.connect(login("blue"));
+    const gone = await testNats.connect(login("blue"));
     const call = textOf({ method: "wait", params: ["gone"], id: 1 });
     gone.publish("rpc.wait", call, { reply: "_INBOX.gone.x" });
     await gone.flush();
     await gone.close();
-    const blue = await engine.connect(login("blue"));
+    const blue = await testNats.connect(login("blue"));
     const client = createClient(natsLink(blue, { subject, clock }));
     const items = client.stream("wait", ["there"])[Symbol.asyncIterator]();
     items.next().catch(() => {});

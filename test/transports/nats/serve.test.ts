@@ -15,13 +15,13 @@ import { expect, onTestFinished, test } from "vitest";
 import { describeWith } from "../../services.ts";
 import { deferred } from "../contract/wire.ts";
 import { turn } from "../contract-methods.ts";
-import { Engine, patient } from "./engine.ts";
+import { patient, TestNats } from "./test-nats.ts";
 
 const subject = "test";
 
 describeWith(["nats-server"], "serveNats", () => {
   test("workers are found and measured by NATS's service protocol", async () => {
-    const engine = await Engine.start();
+    const testNats = await TestNats.start();
     const identity = { name: "calculator", version: "1.2.3", description: "Sums" };
     const methods = {
       math: {
@@ -31,8 +31,8 @@ describeWith(["nats-server"], "serveNats", () => {
         }),
       },
     };
-    const { worker } = await engine.serve(methods, identity);
-    const connection = await engine.connect();
+    const { worker } = await testNats.serve(methods, identity);
+    const connection = await testNats.connect();
     const client = createClient(natsLink(connection, { subject }));
     await client.call("math/add", [2, 3]);
     await client.call("math/fail").catch(() => {});
@@ -65,11 +65,11 @@ describeWith(["nats-server"], "serveNats", () => {
   });
 
   test("a worker continues if its description is too long for NATS", async () => {
-    const engine = await Engine.start("max_payload: 4096");
+    const testNats = await TestNats.start("max_payload: 4096");
     const names = Array.from({ length: 100 }, (_, i) => `method${i}`);
     const methods = Object.fromEntries(names.map((name) => [name, () => name]));
-    const { worker } = await engine.serve(methods, { name: "many" });
-    const connection = await engine.connect();
+    const { worker } = await testNats.serve(methods, { name: "many" });
+    const connection = await testNats.connect();
     const info = (await connection.request("$SRV.INFO", "", patient)).json();
     expect(info).toMatchObject({ name: "many", id: worker.id, endpoints: [] });
     const client = createClient(natsLink(connection, { subject }));
@@ -77,12 +77,12 @@ describeWith(["nats-server"], "serveNats", () => {
   });
 
   test("callers do not decide how long the reported errors are", async () => {
-    const engine = await Engine.start("max_payload: 4096");
+    const testNats = await TestNats.start("max_payload: 4096");
     const find = method({}, (name) => {
       throw new RpcError(1001, `There is no ${name}`);
     });
-    await engine.serve({ find, found: find });
-    const connection = await engine.connect();
+    await testNats.serve({ find, found: find });
+    const connection = await testNats.connect();
     const client = createClient(natsLink(connection, { subject }));
     for (const name of ["find", "found"]) {
       await expect(client.call(name, ["x".repeat(3_000)])).rejects.toMatchObject({ code: 1001 });
@@ -95,12 +95,12 @@ describeWith(["nats-server"], "serveNats", () => {
   });
 
   test("a service that does not list its methods is served too", async () => {
-    const engine = await Engine.start();
+    const testNats = await TestNats.start();
     const host = new Host((request) => success(`${request.method} was called`));
     onTestFinished(() => host.close());
-    await serveNats(host, await engine.connect(), { subject });
+    await serveNats(host, await testNats.connect(), { subject });
     const client = createClient<{ any: { thing(): string }; other(): string }>(
-      natsLink(await engine.connect(), { subject }),
+      natsLink(await testNats.connect(), { subject }),
     );
     expect(await client.call("any/thing")).toBe("any/thing was called");
     expect(await client.batch((b) => [b.any.thing(), b.other()])).toEqual([
@@ -110,7 +110,7 @@ describeWith(["nats-server"], "serveNats", () => {
   });
 
   test("a rolling restart of all workers under load fails no call", async () => {
-    const engine = await Engine.start();
+    const testNats = await TestNats.start();
     // Too long for a subject of its own.
     const longName = "x".repeat(300);
     const methods = {
@@ -121,9 +121,9 @@ describeWith(["nats-server"], "serveNats", () => {
       },
       [longName]: (value: number) => value,
     };
-    let workers = await Promise.all([1, 2, 3].map(() => engine.serve(methods)));
+    let workers = await Promise.all([1, 2, 3].map(() => testNats.serve(methods)));
     // A nats-server that gets no CPU time is not taken for a worker that died.
-    const link = natsLink(await engine.connect(), { subject, aliveMs: Number.POSITIVE_INFINITY });
+    const link = natsLink(await testNats.connect(), { subject, aliveMs: Number.POSITIVE_INFINITY });
     const client = createClient<typeof methods>(link);
     let over = false;
     let calls = 0;
@@ -138,10 +138,10 @@ describeWith(["nats-server"], "serveNats", () => {
     });
     for (let round = 0; round < 5; round++) {
       for (const old of workers.splice(0)) {
-        workers.push(await engine.serve(methods));
+        workers.push(await testNats.serve(methods));
         const before = calls;
         while (calls < before + 10) await turn();
-        // Either end may be closed first.
+        // Either side may be closed first.
         if (round % 2 === 0) await old.worker.close();
         await old.server.close();
         await old.connection.close();
@@ -153,13 +153,13 @@ describeWith(["nats-server"], "serveNats", () => {
   });
 
   test("every call that arrives while the last worker leaves is answered", async () => {
-    const engine = await Engine.start();
+    const testNats = await TestNats.start();
     const echo = (value: unknown) => value;
-    // Nobody asks after a call, so that one which got lost would never end.
+    // Calls are not probed, so one that got lost would never end.
     const aliveMs = Number.POSITIVE_INFINITY;
-    const client = createClient(natsLink(await engine.connect(), { subject, aliveMs }));
+    const client = createClient(natsLink(await testNats.connect(), { subject, aliveMs }));
     for (let round = 0; round < 20; round++) {
-      const { worker } = await engine.serve({ echo });
+      const { worker } = await testNats.serve({ echo });
       let over = false;
       const load = Array.from({ length: 8 }, async () => {
         while (!over) {
@@ -174,15 +174,15 @@ describeWith(["nats-server"], "serveNats", () => {
   });
 
   test("a worker that closes answers calls that take longer than it waits with an error", async () => {
-    const engine = await Engine.start();
+    const testNats = await TestNats.start();
     const begun = deferred();
     let held = 0;
     const hold = () => {
       if (++held === 2) begun.resolve();
       return new Promise(() => {});
     };
-    const { worker } = await engine.serve({ hold, hi: () => "hi" }, { drainMs: 0 });
-    const link = natsLink(await engine.connect(), { subject, aliveMs: Number.POSITIVE_INFINITY });
+    const { worker } = await testNats.serve({ hold, hi: () => "hi" }, { drainMs: 0 });
+    const link = natsLink(await testNats.connect(), { subject, aliveMs: Number.POSITIVE_INFINITY });
     const client = createClient<{ hold(): string; hi(): string }>(link);
     const calls = [client.call("hold"), client.batch((b) => [b.hi(), b.hold()])];
     const data = {
@@ -199,7 +199,7 @@ describeWith(["nats-server"], "serveNats", () => {
   });
 
   test("a worker whose connection closes for good logs it once", async () => {
-    const engine = await Engine.start('jetstream: { store_dir: "$FOLDER" }');
+    const testNats = await TestNats.start('jetstream: { store_dir: "$FOLDER" }');
     const told: { level: string; message: string }[] = [];
     const log = {
       ...silentLog,
@@ -208,19 +208,19 @@ describeWith(["nats-server"], "serveNats", () => {
     };
     const server = createServer({ add: (a: number, b: number) => a + b }, { log });
     onTestFinished(() => server.close());
-    const connection = await engine.connect({ maxReconnectAttempts: 1, reconnectTimeWait: 10 });
+    const connection = await testNats.connect({ maxReconnectAttempts: 1, reconnectTimeWait: 10 });
     await serveNats(server, connection, { subject });
-    // One that has left serves nothing, and so has nothing to say.
+    // A worker that has left serves nothing, so it logs nothing.
     await (await serveNats(server, connection, { subject: "left" })).close();
     await serveDurable(server, connection, { subject: "jobs" });
-    const deliberate = await engine.connect();
+    const deliberate = await testNats.connect();
     await serveNats(server, deliberate, { subject: "other" });
     await deliberate.close();
     await expect.poll(() => told).toHaveLength(1);
-    await engine.nats.kill();
+    await testNats.nats.kill();
     await connection.closed();
     await expect.poll(() => told).toHaveLength(3);
-    // How the last try failed depends on how far the engine's end has come.
+    // The error of the last try depends on how far nats-server's side has come.
     const line = expect.stringMatching(
       /^connection to NATS was closed; this worker no longer serves: .+$/,
     );
@@ -232,8 +232,8 @@ describeWith(["nats-server"], "serveNats", () => {
   });
 
   test("a name that NATS would refuse is refused before the worker takes a call", async () => {
-    const engine = await Engine.start();
-    const connection = await engine.connect();
+    const testNats = await TestNats.start();
+    const connection = await testNats.connect();
     const server = createServer({ add: (a: number, b: number) => a + b }, { log: silentLog });
     onTestFinished(() => server.close());
     for (const wrong of ["name: my worker", "name: a.b", "name: ", "queue: a b", "queue: "]) {
@@ -242,19 +242,19 @@ describeWith(["nats-server"], "serveNats", () => {
         /^"(name|queue)" must not be empty or contain spaces/,
       );
     }
-    const client = createClient(natsLink(await engine.connect(), { subject }));
+    const client = createClient(natsLink(await testNats.connect(), { subject }));
     await expect(client.call("add", [1, 2])).rejects.toMatchObject({ code: "CONNECTION_FAILED" });
     await serveNats(server, connection, { subject, queue: "a.b" });
     expect(await client.call("add", [1, 2])).toBe(3);
   });
 
   test("a worker that closes answers all of a long batch, also what it had not begun", async () => {
-    const engine = await Engine.start();
+    const testNats = await TestNats.start();
     const methods = { slow: () => new Promise<void>(() => {}) };
     const server = createServer(methods, { log: silentLog, limits: { maxBatchConcurrency: 2 } });
     onTestFinished(() => server.close({ drainMs: 0 }));
-    const worker = await serveNats(server, await engine.connect(), { subject, drainMs: 10 });
-    const link = natsLink(await engine.connect(), { subject });
+    const worker = await serveNats(server, await testNats.connect(), { subject, drainMs: 10 });
+    const link = natsLink(await testNats.connect(), { subject });
     const client = createClient<typeof methods>(link);
     const replies = client.batchSettled((b) => Array.from({ length: 5 }, () => b.slow()));
     while (server.running.size < 2) await turn();
@@ -264,7 +264,7 @@ describeWith(["nats-server"], "serveNats", () => {
   });
 
   test("a worker that may not reply logs it once", async () => {
-    const engine = await Engine.start(`
+    const testNats = await TestNats.start(`
       authorization: { users: [
         { user: worker, password: w, permissions: { publish: { deny: ["_INBOX.>", "other.>"] } } }
         { user: guest, password: g }
@@ -273,26 +273,26 @@ describeWith(["nats-server"], "serveNats", () => {
     const log: Log = { ...silentLog, error: (_, message) => void told.push(message) };
     const server = createServer({ add: (a: number, b: number) => a + b }, { log });
     onTestFinished(() => server.close());
-    const connection = await engine.connect({ user: "worker", pass: "w" });
+    const connection = await testNats.connect({ user: "worker", pass: "w" });
     await serveNats(server, connection, { subject });
-    // What a caller is told of is not said again.
+    // An error that the caller gets is not logged as well.
     const denied = createClient(natsLink(connection, { subject: "other" }));
     await expect(denied.call("x")).rejects.toMatchObject({ code: "CONNECTION_FAILED" });
-    const guest = await engine.connect({ user: "guest", pass: "g" });
+    const guest = await testNats.connect({ user: "guest", pass: "g" });
     const request = JSON.stringify({ jsonrpc: "2.0", method: "add", params: [2, 3], id: 1 });
     for (const inbox of ["_INBOX.one", "_INBOX.two"]) {
       guest.publish(`${subject}.add`, request, { reply: inbox });
     }
     await expect.poll(() => told).toHaveLength(1);
     expect(told[0]).toBe("this NATS user may not publish to _INBOX.one; replies to it are lost");
-    // The second refusal has come by now, too: the engine tells of them in their order.
+    // The second refusal has arrived by now, too: nats-server reports them in their order.
     await connection.flush();
     expect(told).toHaveLength(1);
   });
 
   test("a connection that is closed is refused as every other failure of the wire", async () => {
-    const engine = await Engine.start();
-    const connection = await engine.connect();
+    const testNats = await TestNats.start();
+    const connection = await testNats.connect();
     await connection.close();
     const refusal = {
       name: "WireError",

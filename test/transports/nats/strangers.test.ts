@@ -1,4 +1,4 @@
-/** Users of NATS who may send no more than a caller has to, and what they could do to others with it. */
+/** NATS users with only the permissions that a caller needs, and what they could do to others. */
 import { headers as createHeaders, type NatsConnection } from "@nats-io/transport-node";
 import {
   createClient,
@@ -17,7 +17,7 @@ import { isFull } from "../../full.ts";
 import { heapUsed } from "../../heap.ts";
 import { describeWith } from "../../services.ts";
 import { deferred } from "../contract/wire.ts";
-import { Engine, patient } from "./engine.ts";
+import { patient, TestNats } from "./test-nats.ts";
 
 const subject = "test";
 const login = (user: string) => ({ user, pass: user });
@@ -36,13 +36,13 @@ interface Message {
   readonly result?: unknown;
 }
 
-/** A worker, a friend of it, and one who may call a single method. */
+/** A worker, a trusted caller, and a user that may call a single method. */
 async function scene(methods: Methods, service: Methods = {}, options: ServerOptions = {}) {
-  const engine = await Engine.start(users);
+  const testNats = await TestNats.start(users);
   const clock = new FakeClock();
   const passTime = (): void => clock.advance(5_000);
   const served = { add: (a: number, b: number) => a + b, ...methods };
-  const connection = await engine.connect(login("friend"));
+  const connection = await testNats.connect(login("friend"));
   const server = createServer(served, options);
   onTestFinished(() => server.close({ drainMs: 0 }));
   const worker = await serveNats(server, connection, {
@@ -50,12 +50,12 @@ async function scene(methods: Methods, service: Methods = {}, options: ServerOpt
     clock,
     inboxPrefixes: ["_STRANGER"],
   });
-  const friend = await engine.connect(login("friend"));
+  const friend = await testNats.connect(login("friend"));
   const client = createClient(natsLink(friend, { subject, service: createServer(service) }));
-  const stranger = await engine.connect({ ...login("stranger"), inboxPrefix: "_STRANGER" });
+  const stranger = await testNats.connect({ ...login("stranger"), inboxPrefix: "_STRANGER" });
   const mailbox = `_CALLWIRE.${subject}.${worker.id}.cw`;
   const textOf = (message: Message): string => JSON.stringify({ jsonrpc: "2.0", ...message });
-  /** To all places of a kind that could be guessed. */
+  /** To every kind of subject that could be guessed. */
   const guess = async (kind: string, message: Message): Promise<void> => {
     for (let i = 1; i < 100; i++) {
       stranger.publish(`${mailbox}.${kind}${i.toString(36)}`, textOf(message));
@@ -67,7 +67,7 @@ async function scene(methods: Methods, service: Methods = {}, options: ServerOpt
   return { client, connection, stranger, mailbox, guess, ask, textOf, passTime, friend };
 }
 
-/** So long that everything that was sent has arrived, and been answered. */
+/** Long enough that everything that was sent has arrived, and has been answered. */
 async function settled(...connections: NatsConnection[]): Promise<void> {
   for (let i = 0; i < 3; i++) for (const each of connections) await each.flush();
 }
@@ -117,7 +117,7 @@ describeWith(["nats-server"], "an unknown caller on NATS", () => {
     });
     const call = client.call("wait");
     await begun.promise;
-    // In the second round its caller is asked.
+    // The second round probes its caller.
     for (let round = 0; round < 2; round++) {
       passTime();
       await settled(connection, friend);
@@ -206,7 +206,7 @@ describeWith(["nats-server"], "an unknown caller on NATS", () => {
     });
     const held = [{ toString: 1, valueOf: 1 }];
     stranger.publish(`${mailbox}.0`, textOf({ method: "$/ping", params: { held } }));
-    // One who is asked which of its calls it still wants answers the same.
+    // A caller that is asked which of its calls it still wants answers the same.
     const asked = deferred();
     stranger.subscribe("_STRANGER.box.cw.0", {
       callback: (_, message) => {
@@ -290,15 +290,15 @@ describeWith(["nats-server"], "an unknown caller on NATS", () => {
   });
 
   test("cannot keep out other users with inboxes that answer", async () => {
-    const engine = await Engine.start();
+    const testNats = await TestNats.start();
     const held = deferred();
     onTestFinished(() => held.resolve());
     const clock = new FakeClock();
-    const { connection } = await engine.serve(
+    const { connection } = await testNats.serve(
       { hold: () => held.promise, echo: (value: unknown) => value },
       { clock, server: { maxRunning: 300 } },
     );
-    const stranger = await engine.connect({ inboxPrefix: "_INBOX.ann" });
+    const stranger = await testNats.connect({ inboxPrefix: "_INBOX.ann" });
     stranger.subscribe("_INBOX.ann.*.cw.0", {
       callback: (_, message) => {
         message.respond('{"jsonrpc":"2.0","method":"$/unwanted","params":{"held":[]}}');
@@ -319,39 +319,39 @@ describeWith(["nats-server"], "an unknown caller on NATS", () => {
     await settled(connection, stranger, connection);
     fill(4);
     await settled(stranger, connection);
-    const own = await engine.connect({ inboxPrefix: "_INBOX.bob" });
+    const own = await testNats.connect({ inboxPrefix: "_INBOX.bob" });
     const client = createClient(natsLink(own, { subject }));
-    // The first calls of ann still use what callers have that are not known.
+    // The first calls of ann still use the share of unknown callers.
     await expect(client.call("echo", ["hi"])).rejects.toMatchObject({ code: ErrorCode.ServerBusy });
     await settled(connection, own, connection);
     expect(await client.call("echo", ["hi"])).toBe("hi");
   });
 
   test("cannot keep out callers that exist by making up inboxes", async () => {
-    const engine = await Engine.start();
+    const testNats = await TestNats.start();
     const held = deferred();
     onTestFinished(() => held.resolve());
-    const { connection } = await engine.serve(
+    const { connection } = await testNats.serve(
       { hold: () => held.promise, echo: (value: unknown) => value },
       { clock: new FakeClock(), server: { maxRunning: 300 } },
     );
-    const stranger = await engine.connect();
+    const stranger = await testNats.connect();
     for (let i = 0; i < 400; i++) {
       const reply = `_INBOX.made-up-${i}.cw.o1`;
       stranger.publish(`${subject}.hold`, '{"jsonrpc":"2.0","method":"hold","id":1}', { reply });
     }
     await settled(stranger, connection);
-    const own = await engine.connect();
+    const own = await testNats.connect();
     const client = createClient(natsLink(own, { subject }));
-    // The worker refuses it once, and asks whether it exists.
+    // The worker refuses it once, and probes whether it exists.
     await expect(client.call("echo", ["hi"])).rejects.toMatchObject({ code: ErrorCode.ServerBusy });
     await settled(connection, own, connection);
     expect(await client.call("echo", ["hi"])).toBe("hi");
   });
 
   test("a callee of one link cannot guess the inbox of another", async () => {
-    const engine = await Engine.start();
-    const connection = await engine.connect();
+    const testNats = await TestNats.start();
+    const connection = await testNats.connect();
     const inboxes: string[] = [];
     const callback = (_: unknown, { reply = "" }: { reply?: string }): void => {
       inboxes.push(reply);
@@ -370,11 +370,11 @@ describeWith(["nats-server"], "an unknown caller on NATS", () => {
 
   const long = "x".repeat(1_000_000);
 
-  // Bytes of memory are a measurement.
+  // The number of bytes in memory would be a measurement.
   if (isFull) {
     test.each([
       ["long names", (i: number) => ({ method: `${i}${long}` })],
-      // A part of a text can hold on to the whole of it.
+      // A substring can keep the whole string in memory.
       [
         "names in long messages",
         (i: number) => ({ method: `a name of its own ${i}`, params: [long] }),

@@ -1,4 +1,4 @@
-/** NATS carries messages and promises nothing: streams must not lack items, nor run away from their readers. */
+/** NATS promises nothing about its messages: streams must not lack items, nor outrun their readers. */
 import type { NatsConnection } from "@nats-io/transport-node";
 import { createClient, createServer, ErrorCode, silentLog, stream } from "callwire";
 import { natsLink, serveNats } from "callwire/nats";
@@ -9,7 +9,7 @@ import { deferred } from "../contract/wire.ts";
 import { startProxy } from "../contract.ts";
 import { turn } from "../contract-methods.ts";
 import { standstill } from "../standstill.ts";
-import { Engine, patient } from "./engine.ts";
+import { patient, TestNats } from "./test-nats.ts";
 
 const subject = "test";
 const aliveMs = 1_000;
@@ -21,11 +21,11 @@ async function next(connection: NatsConnection, type: "disconnect" | "reconnect"
   }
 }
 
-/** A worker that can be parted from the engine, and comes back when the proxy thaws. */
-async function serveBehindProxy(engine: Engine, items: () => AsyncIterable<number>) {
-  const proxy = await startProxy({ port: engine.nats.port });
+/** A worker whose connection can be frozen, and which returns when the proxy thaws. */
+async function serveBehindProxy(testNats: TestNats, items: () => AsyncIterable<number>) {
+  const proxy = await startProxy({ port: testNats.nats.port });
   onTestFinished(() => proxy.close());
-  const connection = await engine.connect({ port: proxy.port, reconnectTimeWait: 20 });
+  const connection = await testNats.connect({ port: proxy.port, reconnectTimeWait: 20 });
   const methods = { items: stream({}, items), ping: () => "pong" };
   const server = createServer(methods, { log: silentLog });
   await serveNats(server, connection, { subject });
@@ -47,8 +47,8 @@ async function serveBehindProxy(engine: Engine, items: () => AsyncIterable<numbe
 
 describeWith(["nats-server"], "streams over NATS", () => {
   test("fail if their worker sends far more than there is credit for", async () => {
-    const engine = await Engine.start();
-    const other = await engine.connect();
+    const testNats = await TestNats.start();
+    const other = await testNats.connect();
     const value = "x".repeat(900);
     other.subscribe("foreign.items", {
       callback: (_, message) => {
@@ -59,7 +59,7 @@ describeWith(["nats-server"], "streams over NATS", () => {
     });
     await other.flush();
     const service = createServer({}, { limits: { maxMessageBytes: 1_000 } });
-    const link = natsLink(await engine.connect(), { subject: "foreign", service });
+    const link = natsLink(await testNats.connect(), { subject: "foreign", service });
     const items = createClient(link).stream("items")[Symbol.asyncIterator]();
     await items.next();
     await other.flush();
@@ -74,9 +74,9 @@ describeWith(["nats-server"], "streams over NATS", () => {
     ["in their middle", 12],
     ["at their end", 11],
   ])("fail where items were lost on their way, %s", async (_, count) => {
-    const engine = await Engine.start();
+    const testNats = await TestNats.start();
     const read = deferred();
-    const served = await serveBehindProxy(engine, async function* () {
+    const served = await serveBehindProxy(testNats, async function* () {
       for (let i = 0; i < count; i++) {
         if (i === 10) {
           await read.promise;
@@ -87,13 +87,13 @@ describeWith(["nats-server"], "streams over NATS", () => {
       }
       if (count === 11) await served.join();
     });
-    const connection = await engine.connect();
+    const connection = await testNats.connect();
     const client = createClient<typeof served.methods>(natsLink(connection, { subject }));
     const got: number[] = [];
     const reading = (async () => {
       for await (const item of client.stream("items")) {
         got.push(item);
-        // The first credit has gone out, and must find the worker.
+        // The first credit has been sent, and must find the worker.
         if (got.length === 10) void connection.flush().then(read.resolve);
       }
     })();
@@ -105,20 +105,20 @@ describeWith(["nats-server"], "streams over NATS", () => {
   });
 
   test("fail if all items were lost for which the reader had given credit", async () => {
-    const engine = await Engine.start();
+    const testNats = await TestNats.start();
     let made = 0;
     const read = deferred();
     const parted = deferred();
-    const served = await serveBehindProxy(engine, async function* () {
+    const served = await serveBehindProxy(testNats, async function* () {
       yield made++;
       await read.promise;
       await served.part();
       parted.resolve();
       while (made < 3 * window) yield made++;
     });
-    // Nobody asks while the worker is away.
+    // The worker is not probed while it is away.
     const clock = new FakeClock();
-    const connection = await engine.connect();
+    const connection = await testNats.connect();
     const link = natsLink(connection, { subject, aliveMs, clock });
     const client = createClient<typeof served.methods>(link);
     const items = client.stream("items")[Symbol.asyncIterator]();
@@ -128,7 +128,7 @@ describeWith(["nats-server"], "streams over NATS", () => {
     next.catch(() => {
       isOver = true;
     });
-    // The first credit has gone out, and must find the worker.
+    // The first credit has been sent, and must find the worker.
     await connection.flush();
     read.resolve();
     await parted.promise;
@@ -145,16 +145,16 @@ describeWith(["nats-server"], "streams over NATS", () => {
   });
 
   test("end if their worker was away when they were cancelled", async () => {
-    const engine = await Engine.start();
+    const testNats = await TestNats.start();
     const ended = deferred();
-    const served = await serveBehindProxy(engine, async function* () {
+    const served = await serveBehindProxy(testNats, async function* () {
       try {
         for (let i = 0; ; i++) yield i;
       } finally {
         ended.resolve();
       }
     });
-    const connection = await engine.connect();
+    const connection = await testNats.connect();
     const client = createClient<typeof served.methods>(natsLink(connection, { subject }));
     const items = client.stream("items")[Symbol.asyncIterator]();
     await items.next();
@@ -167,9 +167,9 @@ describeWith(["nats-server"], "streams over NATS", () => {
   });
 
   test("end when a caller that cannot be probed has left, such as a request of NATS's own client", async () => {
-    const engine = await Engine.start();
+    const testNats = await TestNats.start();
     const ended = deferred();
-    await engine.serve({
+    await testNats.serve({
       items: stream({}, async function* () {
         try {
           for (let i = 0; ; i++) yield i;
@@ -178,7 +178,7 @@ describeWith(["nats-server"], "streams over NATS", () => {
         }
       }),
     });
-    const connection = await engine.connect();
+    const connection = await testNats.connect();
     const request = JSON.stringify({ jsonrpc: "2.0", method: "items", id: 1 });
     const first = await connection.request(`${subject}.items`, request, {
       ...patient,
@@ -189,10 +189,10 @@ describeWith(["nats-server"], "streams over NATS", () => {
   });
 
   test("start again if items were lost and they are idempotent", async () => {
-    const engine = await Engine.start();
+    const testNats = await TestNats.start();
     const read = deferred();
     let runs = 0;
-    const served = await serveBehindProxy(engine, async function* () {
+    const served = await serveBehindProxy(testNats, async function* () {
       const isFirst = ++runs === 1;
       for (let i = 0; i < 4; i++) {
         if (isFirst && i === 2) {
@@ -203,7 +203,7 @@ describeWith(["nats-server"], "streams over NATS", () => {
         yield i;
       }
     });
-    const connection = await engine.connect();
+    const connection = await testNats.connect();
     const client = createClient<typeof served.methods>(natsLink(connection, { subject }));
     const got: (number | string)[] = [];
     const onGap = () => void got.push("gap");
@@ -217,7 +217,7 @@ describeWith(["nats-server"], "streams over NATS", () => {
   test.each([false, true])(
     "end at the worker when their caller loses its connection, idempotent: %s",
     async (idempotent) => {
-      const engine = await Engine.start();
+      const testNats = await TestNats.start();
       const ended = deferred();
       let runs = 0;
       const items = stream({}, async function* () {
@@ -228,29 +228,29 @@ describeWith(["nats-server"], "streams over NATS", () => {
           if (isFirst) ended.resolve();
         }
       });
-      await engine.serve({ items });
-      const proxy = await startProxy({ port: engine.nats.port });
+      await testNats.serve({ items });
+      const proxy = await startProxy({ port: testNats.nats.port });
       onTestFinished(() => proxy.close());
-      const connection = await engine.connect({ port: proxy.port, reconnectTimeWait: 20 });
+      const connection = await testNats.connect({ port: proxy.port, reconnectTimeWait: 20 });
       const client = createClient<{ items: typeof items }>(natsLink(connection, { subject }));
       const reading = client.stream("items", undefined, { idempotent })[Symbol.asyncIterator]();
       await reading.next();
       await standstill(() => connection.stats().inMsgs);
       proxy.cut();
-      // The caller is there, so that the worker would go on for as long as it is.
+      // The caller exists, so the worker would continue for as long as it does.
       await ended.promise;
       await reading.return?.();
     },
   );
 
   test("continue if credit was lost on its way", async () => {
-    const engine = await Engine.start();
+    const testNats = await TestNats.start();
     let made = 0;
-    const served = await serveBehindProxy(engine, async function* () {
+    const served = await serveBehindProxy(testNats, async function* () {
       while (made < 3 * window) yield made++;
     });
     const clock = new FakeClock();
-    const connection = await engine.connect();
+    const connection = await testNats.connect();
     const link = natsLink(connection, { subject, aliveMs, clock });
     const client = createClient<typeof served.methods>(link);
     const items = client.stream("items")[Symbol.asyncIterator]();
@@ -258,7 +258,8 @@ describeWith(["nats-server"], "streams over NATS", () => {
     await standstill(() => made);
     await connection.flush();
     served.freeze();
-    // With these credit goes out, which the engine hands to a worker that it does not know to be gone.
+    // After these, credit is sent, and nats-server forwards it to a worker that it does not know to
+    // be gone.
     for (let i = 1; i < window; i++) expect((await items.next()).value).toBe(i);
     await connection.flush();
     await served.part();
@@ -280,7 +281,7 @@ describeWith(["nats-server"], "streams over NATS", () => {
   });
 
   test("are called with credit, so that a worker makes no more items before its reader responds", async () => {
-    const engine = await Engine.start();
+    const testNats = await TestNats.start();
     const made: number[] = [];
     const items = stream({}, async function* () {
       const run = made.push(0) - 1;
@@ -289,8 +290,8 @@ describeWith(["nats-server"], "streams over NATS", () => {
         yield i;
       }
     });
-    await engine.serve({ items });
-    const connection = await engine.connect();
+    await testNats.serve({ items });
+    const connection = await testNats.connect();
     const seen: unknown[] = [];
     connection.subscribe(`${subject}.items`, {
       callback: (_, message) => void seen.push(message.json()),
@@ -300,7 +301,7 @@ describeWith(["nats-server"], "streams over NATS", () => {
     await reading.next();
     expect(seen).toMatchObject([{ credit: window }]);
     await reading.return?.();
-    // As a link asks that then falls silent.
+    // Like a link that sends a request and then falls silent.
     const request = { jsonrpc: "2.0", method: "items", id: 1, credit: window };
     connection.publish(`${subject}.items`, JSON.stringify(request), { reply: "_INBOX.one.cw.o1" });
     while (made.length < 2) await turn();
@@ -308,7 +309,7 @@ describeWith(["nats-server"], "streams over NATS", () => {
   });
 
   test("fail with the name of the missing permission", async () => {
-    const engine = await Engine.start(`authorization { users = [
+    const testNats = await TestNats.start(`authorization { users = [
       { user: worker, password: w }
       { user: guest, password: g, permissions: { publish: { deny: "_CALLWIRE.test.*.>" } } }
     ] }`);
@@ -317,8 +318,8 @@ describeWith(["nats-server"], "streams over NATS", () => {
     });
     const server = createServer({ items }, { log: silentLog });
     onTestFinished(() => server.close({ drainMs: 0 }));
-    await serveNats(server, await engine.connect({ user: "worker", pass: "w" }), { subject });
-    const guest = await engine.connect({ user: "guest", pass: "g" });
+    await serveNats(server, await testNats.connect({ user: "worker", pass: "w" }), { subject });
+    const guest = await testNats.connect({ user: "guest", pass: "g" });
     const client = createClient<{ items: typeof items }>(natsLink(guest, { subject }));
     const reading = (async () => {
       for await (const _ of client.stream("items"));
@@ -331,15 +332,15 @@ describeWith(["nats-server"], "streams over NATS", () => {
 
   test("end with an error if their result leaves no room for the header", async () => {
     const max = 4_096;
-    const engine = await Engine.start(`max_payload: ${max}`);
+    const testNats = await TestNats.start(`max_payload: ${max}`);
     let length = 0;
-    await engine.serve({
+    await testNats.serve({
       items: stream({}, async function* () {
         yield 1;
         return "x".repeat(length);
       }),
     });
-    const client = createClient(natsLink(await engine.connect(), { subject, aliveMs: 1e6 }));
+    const client = createClient(natsLink(await testNats.connect(), { subject, aliveMs: 1e6 }));
     for (length = max - 100; length < max; length += 5) {
       const read = async (): Promise<void> => {
         for await (const item of client.stream("items")) expect(item).toBe(1);

@@ -15,7 +15,7 @@ import { startNats } from "./nats-server.ts";
 const folder = mkdtempSync(join(tmpdir(), "callwire-nats-copy-"));
 process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
 
-/** Errors of one copy are no instances of the classes of the other. */
+/** Errors of one copy are not instances of the classes of the other. */
 describeWith(["nats-server"], "a connection of another copy of NATS's client", () => {
   let connect: typeof connectTo;
   beforeAll(async () => {

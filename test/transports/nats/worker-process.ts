@@ -5,12 +5,12 @@ import { bundle } from "../bundle.ts";
 const program = bundle(new URL("./fixtures/worker.ts", import.meta.url));
 const payingProgram = bundle(new URL("./fixtures/paying-worker.ts", import.meta.url));
 
-/** Starts a worker in a process of its own, and waits until it serves. */
+/** Starts a worker in its own process, and waits until it serves. */
 export function startWorker(...args: string[]): Promise<ChildProcess> {
   return startWorkerBy([], ...args);
 }
 
-/** The same by another command, such as one that takes it into another network. */
+/** The same with a command prefix, such as one for another network. */
 export function startWorkerBy(by: readonly string[], ...args: string[]): Promise<ChildProcess> {
   return startProgram(program, by, args);
 }

@@ -62,7 +62,7 @@ const refusing =
     response.end(body);
   };
 
-/** The reply to whatever was asked first; its id is not known to a script. */
+/** The reply to the first request; a script does not know its id. */
 const anyError = 'data: {"jsonrpc":"2.0","error":{"code":7,"message":"the end"},"id":null}\n\n';
 
 async function read(url: string, options?: Parameters<typeof sseLink>[1]): Promise<unknown[]> {
@@ -233,16 +233,16 @@ describe("a stream that is cut", () => {
         return methods();
       })
       .toEqual(["POST", "GET"]);
-    // All that is left is the time to the next attempt.
+    // Only the time to the next attempt is left.
     await expect.poll(() => clock.waiting).toBe(1);
     cancel.abort();
     await expect(items.next()).rejects.toMatchObject({ code: "ABORTED" });
     await expect.poll(methods).toEqual(["POST", "GET", "DELETE"]);
-    // However long the server wanted to be left alone, nothing waits for it any more.
+    // However long the server asked clients to wait, nothing waits any more.
     expect(clock.waiting).toBe(0);
     clock.advance(10_000);
     await turn();
-    // Who asks listens for silence.
+    // A test that reads this listens for silence.
     expect(clock.waiting).toBe(0);
     expect(seen).toHaveLength(3);
   });
@@ -286,7 +286,7 @@ describe("a stream that is cut", () => {
           for (let i = 0; i < 2000; i++) yield i;
         }),
       },
-      // What is on its way when a connection breaks has to be kept.
+      // Messages that are on their way when a connection breaks must be kept.
       { replay: { maxEvents: 2001 } },
     );
     const proxy = await startProxy({ port });

@@ -27,11 +27,11 @@ function kill(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal);
   } catch {
-    // It is gone, and the news is on its way.
+    // It is gone, and its exit event is on its way.
   }
 }
 
-/** A link does not say which process it started, so the process says so itself. */
+/** A link does not say which process it started, so the process reports it. */
 export function pidOnStderr() {
   let stderr: (chunk: Uint8Array) => void = () => {};
   const pid = new Promise<number>((resolve) => {

@@ -87,7 +87,8 @@ describe("a child that dies", () => {
 
 describe("a program that cannot be started", () => {
   test("fails the call and is named", async () => {
-    // The system tells of a folder in the PATH that it may not read, before it tells of a program that is nowhere.
+    // The system reports a folder in the PATH that it may not read before it reports that a program
+    // does not exist.
     const folder = mkdtempSync(join(tmpdir(), "callwire-"));
     onTestFinished(() => rmSync(folder, { recursive: true }));
     vi.stubEnv("PATH", folder);
@@ -228,13 +229,13 @@ test("a parent that exits takes its child with it", async () => {
   await untilGone(stdout);
 });
 
-// No shell there starts a program and tells its pid.
+// No shell there starts a program and prints its pid.
 test.skipIf(process.platform === "win32")(
   "a parent that closed its link does not wait for what its child left behind",
   () => {
     const { stdout, status } = spawnSync(process.execPath, [leaving], {
       encoding: "utf8",
-      // Much less than what was left behind takes, and more than a busy machine does.
+      // Much less than the unread data takes, and more than a busy machine does.
       timeout: 50_000,
     });
     process.kill(Number(stdout));
@@ -242,7 +243,7 @@ test.skipIf(process.platform === "win32")(
   },
 );
 
-describe("healing", () => {
+describe("reconnecting", () => {
   test("a child that died is started again for the next call", async () => {
     const link = stdioLink(process.execPath, [tool], {
       stderr: "ignore",

@@ -1,10 +1,10 @@
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { onTestFinished } from "vitest";
 
-/** A child that is spoken to by hand. */
+/** A child whose input the test writes. */
 export class RawChild {
   readonly process: ChildProcessWithoutNullStreams;
-  /** How it ended, once all that it said has been read. */
+  /** How it ended, once all of its output has been read. */
   readonly ended: Promise<{ readonly code: number | null; readonly signal: string | null }>;
   stdout = "";
   stderr = "";

@@ -117,7 +117,7 @@ test("a stream ends when its reader is gone", async () => {
   expect(child.stderr).toContain("left\n");
 });
 
-/** What has no answer before it did not run. */
+/** A call that has no answer before it did not run. */
 const lastWord =
   '{"jsonrpc":"2.0","error":{"code":-32006,"message":"Server is shutting down","data":{"ran":false,"reason":"stopping"}},"id":null}';
 

@@ -25,7 +25,7 @@ const methods = { echo: (value: unknown) => value };
 
 describe("a caller for whom there is no connection left", () => {
   test.each([{ maxConnections: 1 }, { maxConnectionsPerAddress: 1 }])(
-    "is told that the server is busy, and its call does not run: %o",
+    "learns that the server is busy, and its call does not run: %o",
     async (limits) => {
       let ran = 0;
       const { port, connections } = await serve({ count: () => ++ran }, limits);
@@ -43,7 +43,7 @@ describe("a caller for whom there is no connection left", () => {
   );
 
   test("is dropped while 100 others are being refused, or one address could keep out all others", async () => {
-    // Those who are told stay until they close.
+    // Clients that get the answer stay until they close.
     vi.useFakeTimers({ toFake: ["setTimeout"] });
     onTestFinished(() => void vi.useRealTimers());
     const { port, connections } = await serve(methods, { maxConnectionsPerAddress: 1 });

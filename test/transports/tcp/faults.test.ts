@@ -70,7 +70,7 @@ describe("lines", () => {
     expect(calls).toBe(0);
   });
 
-  test("a peer that sends half a message and waits is cut off", async () => {
+  test("a peer that sends half a message and waits is disconnected", async () => {
     const { port } = await serve(methods, { arrivalTimeoutMs: 50 });
     const slow = new RawSocket({ port }).send(echo.slice(0, 20));
     const idle = new RawSocket({ port }).send(`${echo}\n`);
@@ -131,7 +131,7 @@ test("an invalid length prefix ends the connection after an error", async () => 
 
 describe("a peer that does not read", () => {
   const chunk = "x".repeat(100_000);
-  /** More than the system and this library hold together. */
+  /** More than the system and this library buffer together. */
   const held = Math.ceil((socketBytes + 8 * 1024 * 1024) / chunk.length);
 
   test("gets no more replies made until it reads", async () => {
@@ -146,7 +146,7 @@ describe("a peer that does not read", () => {
     const most = 2 * held;
     for (let id = 1; id <= most; id++) client.send(`{"jsonrpc":"2.0","method":"big","id":${id}}\n`);
     await standstill(() => calls, aMoment);
-    // A mebibyte waits here, and the system holds the rest.
+    // A mebibyte waits here, and the system buffers the rest.
     expect(calls).toBeLessThan(held);
     const other = new RawSocket({ port }).send(`${echo}\n`);
     expect(await other.lines(1)).toEqual([echoed]);
@@ -155,7 +155,7 @@ describe("a peer that does not read", () => {
     expect(calls).toBe(most);
   });
 
-  test("is cut off after a while", async () => {
+  test("is disconnected after a while", async () => {
     const { port, connections } = await serve({ big: () => chunk }, { writeTimeoutMs: 100 });
     const client = new RawSocket({ port });
     client.socket.pause();
@@ -165,7 +165,7 @@ describe("a peer that does not read", () => {
     expect(await connection?.closed).toMatchObject({ message: "the peer does not read" });
   });
 
-  test("is cut off if it does not read unsolicited messages", async () => {
+  test("is disconnected if it does not read unsolicited messages", async () => {
     const { port, connections } = await serve(methods);
     const client = new RawSocket({ port });
     client.socket.pause();

@@ -139,7 +139,7 @@ test("a server that disconnects at once is not tried forever", async () => {
   expect(accepted).toBe(4);
 });
 
-/** Whatever has no answer before it did not run. */
+/** A call that has no answer before it did not run. */
 const lastWord =
   '{"jsonrpc":"2.0","error":{"code":-32006,"message":"Server is shutting down","data":{"ran":false,"reason":"stopping"}},"id":null}';
 
@@ -161,7 +161,7 @@ describe("a socket that closes", () => {
     await closing;
     const reply = '{"jsonrpc":"2.0","result":"released","id":1}';
     expect(await client.closed).toBe(`${refusal}\n${reply}\n${lastWord}\n`);
-    // The service goes on: only this way to it is closed.
+    // The service continues: only this socket is closed.
     expect(server.receive('{"jsonrpc":"2.0","method":"echo","params":[1],"id":3}')).toContain("1");
   });
 

@@ -1,10 +1,10 @@
 import { connect, type Socket } from "node:net";
 import { onTestFinished } from "vitest";
 
-/** A client that knows nothing of callwire: it sends bytes and keeps what comes. */
+/** A client without callwire: it sends bytes and keeps what arrives. */
 export class RawSocket {
   readonly socket: Socket;
-  /** Everything that came, once the other end has closed. */
+  /** Everything that arrived, once the peer has closed. */
   readonly closed: Promise<string>;
   readonly #chunks: Buffer[] = [];
   #lineEnds = 0;
@@ -32,7 +32,7 @@ export class RawSocket {
     return this;
   }
 
-  /** Waits until this many lines have come. */
+  /** Waits until this many lines have arrived. */
   async lines(count: number): Promise<string[]> {
     while (this.#lineEnds < count) {
       if (this.socket.closed) throw new Error(`the socket closed after ${this.#lineEnds} lines`);

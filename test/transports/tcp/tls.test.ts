@@ -44,7 +44,7 @@ test("versions before TLS 1.2 are refused", async () => {
   await expect(connectSocket({ port, tls })).rejects.toMatchObject({ code: "CONNECTION_FAILED" });
 });
 
-test("a client that never shakes hands is disconnected, and does not hold up the close", async () => {
+test("a client that never completes its handshake is disconnected, and does not delay closing", async () => {
   const socket = await serveSocket(server, { port: 0, tls: { cert, key } });
   const silent = connectTcp(socket.port as number, "127.0.0.1");
   await new Promise((resolve) => silent.once("connect", resolve));
@@ -53,7 +53,7 @@ test("a client that never shakes hands is disconnected, and does not hold up the
   await gone;
 });
 
-test("a server that never shakes hands fails the connection in time", async () => {
+test("a server that never completes its handshake fails the connection in time", async () => {
   await using plain = await serveSocket(createServer({}), { port: 0 });
   const connecting = connectSocket({ port: plain.port, tls: true, connectTimeoutMs: 50 });
   await expect(connecting).rejects.toMatchObject({ code: "CONNECTION_FAILED" });

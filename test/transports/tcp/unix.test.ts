@@ -45,7 +45,7 @@ async function echo(): Promise<unknown> {
   return await client.call("echo", ["hi"]);
 }
 
-/** A socket file without anybody behind it, as a process that was killed leaves it. */
+/** A socket file without a server, as a killed process leaves it. */
 async function leaveStaleSocket(): Promise<void> {
   const server = createNetServer();
   await new Promise<void>((resolve) => server.listen(join(folder, "dying"), resolve));
@@ -60,7 +60,7 @@ describe("a unix socket", () => {
     mkdirSync(own);
     path = join(own, "rpc.sock");
     if (process.geteuid?.() === 0) {
-      // To root nothing is forbidden.
+      // root may do everything.
       chmodSync(folder, 0o755);
       chownSync(own, nobody, nobody);
       process.seteuid?.(nobody);

@@ -70,13 +70,13 @@ describe("a worker thread", () => {
 
 const echo = () => createServer({ echo: (value: unknown) => value }, { log: silentLog });
 
-/** Only what browsers have of a port: no Node events, nothing before `start`. */
+/** Only the members of a port that browsers have: no Node events, nothing before `start`. */
 function webPort(port: import("node:worker_threads").MessagePort): Port {
   const web = port as unknown as MessagePort;
   return {
     postMessage: (message) => web.postMessage(message),
     addEventListener: (type, listener) => {
-      // Browsers do not tell a port that its other end was closed.
+      // In browsers, a port does not learn that its peer was closed.
       if (type !== "close") web.addEventListener(type, listener);
     },
     start: () => web.start(),

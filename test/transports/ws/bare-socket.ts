@@ -64,7 +64,7 @@ export class FrameReader {
   }
 }
 
-/** A client that has shaken hands and says nothing. */
+/** A client that has completed the handshake and sends nothing. */
 export async function upgraded(port: number): Promise<Socket> {
   const socket = connectSocket(port, "127.0.0.1");
   onTestFinished(() => void socket.destroy());
@@ -74,7 +74,7 @@ export async function upgraded(port: number): Promise<Socket> {
   return socket;
 }
 
-/** Resolves when the socket has brought this text. */
+/** Resolves when this text has arrived on the socket. */
 export function heard(socket: Socket, text: string): Promise<void> {
   return new Promise((resolve) => {
     let all = "";
@@ -88,14 +88,14 @@ export function heard(socket: Socket, text: string): Promise<void> {
   });
 }
 
-/** All that a socket brings until it ends. */
+/** Everything that arrives on a socket until it ends. */
 export function ended(socket: Socket): Promise<Buffer> {
   const chunks: Buffer[] = [];
   socket.on("data", (chunk) => chunks.push(chunk));
   return new Promise((resolve) => socket.once("close", () => resolve(Buffer.concat(chunks))));
 }
 
-/** A server that shakes hands with whoever connects and hands over the socket. */
+/** A server that completes handshakes and passes on the sockets. */
 export async function acceptingServer(): Promise<{ url: string; accepted: Promise<Socket> }> {
   const server = createServer();
   const accepted = new Promise<Socket>((resolve) => {

@@ -25,7 +25,7 @@ function inflated(payload: string): string {
   return inflateRawSync(Buffer.concat([Buffer.from(payload, "latin1"), tail]), options).toString();
 }
 
-/** A client that offers the extension in these words; with the head of the response. */
+/** A client that offers the extension with this header; resolves with the head of the response. */
 async function offering(port: number, offer: string) {
   const socket: Socket = connect(port, "127.0.0.1");
   onTestFinished(() => void socket.destroy());

@@ -17,7 +17,7 @@ const methods = { echo: (value: unknown) => value };
 const echo = '{"jsonrpc":"2.0","method":"echo","params":["hi"],"id":1}';
 const echoed = '{"jsonrpc":"2.0","result":"hi","id":1}';
 
-/** A peer as crossws has it, on a WebSocket of `ws`. */
+/** A peer as in crossws, on a WebSocket of `ws`. */
 function peerOf(ws: WebSocket, headers: Record<string, string>, context: object): WsPeer {
   return {
     send: (text) => ws.send(text),
@@ -67,7 +67,7 @@ function serverOf(given: Methods, options: ServerOptions = {}) {
   return createServer(given, { log: silentLog, ...options });
 }
 
-/** A peer in memory, which shows what was sent to it. */
+/** A peer in memory, which records what was sent to it. */
 class FakePeer implements WsPeer {
   readonly sent: string[] = [];
   closedWith: unknown[] | undefined;
@@ -214,7 +214,7 @@ describe("messages", () => {
 
 describe("a peer that does not read", () => {
   test.each([true, false])(
-    "is cut off once too much waits for it, or closed with 1013 if the platform cannot: %s",
+    "is disconnected once too much waits for it, or closed with 1013 if the platform cannot: %s",
     (can) => {
       const hooks = wsHandler(serverOf(methods));
       const peer: FakePeer & { terminate?: () => void } = new FakePeer();
@@ -233,7 +233,7 @@ describe("a peer that does not read", () => {
   );
 
   test.each(["the drain hook", "looking again"])(
-    "stops a stream until %s tells of room",
+    "stops a stream until %s reports room",
     async (how) => {
       let made = 0;
       const items = async function* () {

@@ -52,7 +52,7 @@ class Attacker {
     this.#socket.write(Buffer.concat(frames));
   }
 
-  /** Resolves when the other end has read all that was sent. */
+  /** Resolves when the peer has read all that was sent. */
   async sendAndAwait(...frames: Buffer[]): Promise<void> {
     const answered = this.#reader.frame(pong);
     this.send(...frames, this.frame(ping, "read"));
@@ -77,7 +77,7 @@ const sides: [string, (settings?: Settings) => Promise<Attacker>][] = [
     async ({ limits = {}, clock } = {}) => {
       const { url, accepted } = await acceptingServer();
       const connection = await connectWebSocket(url, { limits, clock });
-      // Not waited for: nobody answers.
+      // Not awaited: there is no answer.
       onTestFinished(() => void connection.close());
       return new Attacker(await accepted, false);
     },
@@ -262,7 +262,7 @@ describe("a client that does not read", () => {
     expect(timeouts).toEqual([10_000, 0]);
   });
 
-  test("is cut off without a closing handshake", async () => {
+  test("is disconnected without a closing handshake", async () => {
     const served = await serve(long, { writeTimeoutMs: 20 });
     const accepted = ownSocket(served);
     const { ws, closed } = await rawClient(served.url);
@@ -274,7 +274,7 @@ describe("a client that does not read", () => {
     expect((await closed)[0]).toBe(1006);
   });
 
-  test("is cut off, too, if it only pings", async () => {
+  test("is disconnected, too, if it only pings", async () => {
     const served = await serve(methods, { writeTimeoutMs: 20 });
     const accepted = ownSocket(served);
     const socket = await upgraded(served.port);
@@ -285,7 +285,7 @@ describe("a client that does not read", () => {
   });
 
   test("is not read from, however little may wait for it", async () => {
-    // Less than Node lets wait before it speaks of a socket that is full.
+    // Less than Node buffers before it reports that a socket is full.
     const served = await serve(methods, { server: { limits: { maxBufferedBytes: 16 * 1024 } } });
     const accepted = ownSocket(served);
     const socket = await upgraded(served.port);

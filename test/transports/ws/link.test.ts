@@ -35,7 +35,7 @@ async function connect(url: string, options?: WebSocketConnectOptions): Promise<
   return connection;
 }
 
-/** A server of `ws` alone, to misbehave with. */
+/** A server of `ws` alone, for misbehaving. */
 async function strangeServer(
   options: object = {},
 ): Promise<{ url: string; server: WebSocketServer }> {
@@ -236,7 +236,7 @@ describe("a wire that ends", () => {
   });
 });
 
-describe("healing", () => {
+describe("reconnecting", () => {
   test("a link continues over a new connection when the old one broke", async () => {
     const { port } = await serve(methods);
     const proxy = await startProxy({ port, host: "127.0.0.1" });

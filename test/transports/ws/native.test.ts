@@ -5,7 +5,7 @@ import { authenticate, bearer } from "callwire/security";
 import { WebSocket as PlatformWebSocket } from "undici";
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { WebSocketServer } from "ws";
-// What browsers, Deno, Bun and Workers get; undici has the WebSocket of browsers.
+// The link of browsers, Deno, Bun and Workers; undici has the WebSocket of browsers.
 import { connectWebSocket, webSocketLink } from "../../../src/transports/ws/index.ts";
 import { startProxy } from "../contract.ts";
 import { serve, turn } from "./serving.ts";
@@ -21,7 +21,7 @@ const methods = {
   },
 };
 
-/** A server of `ws` alone, to misbehave with. */
+/** A server of `ws` alone, for misbehaving. */
 async function strangeServer(): Promise<{ url: string; server: WebSocketServer }> {
   const server = new WebSocketServer({ port: 0, host: "127.0.0.1" });
   await new Promise((resolve) => server.once("listening", resolve));

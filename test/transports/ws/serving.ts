@@ -17,7 +17,7 @@ export interface Serving {
   readonly http: HttpServer;
   readonly port: number;
   readonly url: string;
-  /** Every connection is gone at once and without a word. */
+  /** Closes every connection at once, without a closing message. */
   kill(): void;
 }
 
@@ -63,7 +63,7 @@ export interface RawSocket {
   readonly closed: Promise<[code: number, reason: string]>;
 }
 
-/** A client of the `ws` package, which knows nothing of callwire. */
+/** A client of the `ws` package, without callwire. */
 export async function rawSocket(url: string, options: ClientOptions = {}): Promise<RawSocket> {
   const ws = new WebSocket(url, options);
   const inbox = new Inbox();
@@ -82,7 +82,7 @@ export async function rawSocket(url: string, options: ClientOptions = {}): Promi
   return { ws, inbox, closed };
 }
 
-/** The same, gone when the test is over. */
+/** The same, closed when the test is over. */
 export async function rawClient(url: string): Promise<RawSocket> {
   const raw = await rawSocket(url);
   onTestFinished(() => raw.ws.terminate());

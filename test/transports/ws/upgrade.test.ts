@@ -17,7 +17,7 @@ const echo = '{"jsonrpc":"2.0","method":"echo","params":["hi"],"id":1}';
 const echoed = { jsonrpc: "2.0", result: "hi", id: 1 };
 const methods = { echo: (value: unknown) => value };
 
-/** A method that runs until its signal aborts, and tells of both. */
+/** A method that runs until its signal aborts, and reports both. */
 function endless(): { methods: Methods; started: Promise<void>; aborted: Promise<unknown> } {
   let start = (): void => {};
   let abort = (_reason: unknown): void => {};
@@ -151,7 +151,7 @@ describe("a message that is none", () => {
 });
 
 describe("a client that does not read", () => {
-  test("is cut off without a closing handshake once too much waits for it", async () => {
+  test("is disconnected without a closing handshake once too much waits for it", async () => {
     const limits = { maxBufferedBytes: 256 * 1024 };
     let stop = (): void => {};
     const stopped = new Promise<void>((resolve) => {
@@ -176,7 +176,7 @@ describe("a client that does not read", () => {
 
   test.each([
     [256 * 1024, 10_000],
-    // Less than Node lets wait before it speaks of a socket that is full.
+    // Less than Node buffers before it reports that a socket is full.
     [16 * 1024, 3_000],
   ])("stops a stream at %i bytes, which continues when it reads again", async (most, length) => {
     const limits = { maxBufferedBytes: most };
@@ -320,7 +320,7 @@ describe("admission", () => {
   });
 
   test.each([true, false, null, "no", { status: 401 }, { principal: null }])(
-    "a check that gives %j refuses, and tells the log what it may give",
+    "a check that returns %j refuses, and logs what it may return",
     async (verdict) => {
       const logged: unknown[] = [];
       const log: Log = { ...silentLog, error: (fields) => logged.push(fields) };
@@ -495,7 +495,7 @@ test("pings of a client that does not read fill no memory, and the last is answe
   http.on("connection", (socket) => own.push(socket));
   const socket = await upgraded(port);
   socket.pause();
-  // More than the system holds for a socket.
+  // More than the system buffers for a socket.
   const pings = Buffer.concat(Array<Buffer>(200_000).fill(ping("x".repeat(125))));
   const look = textFrames(['{"jsonrpc":"2.0","method":"look","id":1}'], true);
   socket.write(Buffer.concat([pings, ping("last"), look]));
@@ -504,7 +504,7 @@ test("pings of a client that does not read fill no memory, and the last is answe
   const answered = heard(socket, "\x8a\x04last");
   socket.resume();
   await answered;
-  // From then on each is answered again.
+  // After that each is answered again.
   const again = heard(socket, "\x8a\x05again");
   socket.write(ping("again"));
   await again;

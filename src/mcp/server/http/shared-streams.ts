@@ -3,6 +3,7 @@ import type { EventSink } from "../../../http/event-peer.ts";
 import { eventText } from "../../../http/event-stream.ts";
 import type { RecordingCopy } from "../../../http/replay.ts";
 import { systemClock } from "../../../protocol/clock.ts";
+import { defaultReplayKeepMs } from "../../../protocol/defaults.ts";
 import { WireError } from "../../../protocol/errors.ts";
 import type { Id } from "../../../protocol/message.ts";
 import { errorText } from "../../../protocol/reply-text.ts";
@@ -35,8 +36,6 @@ const lostCall = { code, message, data };
 /** What is stored of a stream, in events and characters; it is written again with each event. */
 const mostEvents = 100;
 const longestEvents = 128 * 1024;
-/** How long the rest of a stream can be read after its end. */
-const keepMs = 60_000;
 /** How long it may take to store an event, and how often it is looked for. */
 const storingMs = 100;
 const mostReads = 6;
@@ -147,7 +146,7 @@ function next(
   change: Partial<StreamBody>,
   phase = record.phase,
 ): WorkChange<StreamBody, never> {
-  const ending = phase === "over" ? { state: "over", ttlMs: keepMs } : {};
+  const ending = phase === "over" ? { state: "over", ttlMs: defaultReplayKeepMs } : {};
   const body = { ...record.body, ...change };
   return { record: { ...record, ...ending, phase, version: record.version + 1, body } };
 }

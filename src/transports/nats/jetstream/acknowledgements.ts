@@ -10,14 +10,10 @@ interface Acknowledgement {
   readonly text: string;
   /** Until when it may be repeated, in the time of `performance.now`. */
   readonly until: number;
-  sentAt: number;
-  /** After this time without a confirmation it is sent again; it doubles each time. */
-  pauseMs: number;
-  isConfirmed: boolean;
+  confirmedAt: number | undefined;
 }
 
-const firstPauseMs = 500;
-const longestPauseMs = 2_000;
+const repeatMs = 500;
 /** How long confirmed ones are kept: a nats-server that is killed forgets what it has not yet written. */
 const keepConfirmedMs = 5_000;
 const mostKept = 10_000;
@@ -48,7 +44,7 @@ export class Acknowledgements implements StateListener {
         // A code means that it was not delivered.
         if (error !== null || (headersIn(message)?.code ?? 0) !== 0) return;
         const kept = this.#kept.get(message.subject.slice(this.#inbox.length + 1));
-        if (kept !== undefined) kept.isConfirmed = true;
+        if (kept !== undefined) kept.confirmedAt = performance.now();
       },
     });
   }
@@ -56,7 +52,8 @@ export class Acknowledgements implements StateListener {
   /** How many may still be confirmed; none while the connection is down. */
   get pending(): number {
     if (this.#state.down) return 0;
-    return Array.from(this.#kept.values()).filter(({ isConfirmed }) => !isConfirmed).length;
+    return Array.from(this.#kept.values()).filter(({ confirmedAt }) => confirmedAt === undefined)
+      .length;
   }
 
   done(message: JsMsg): void {
@@ -86,11 +83,7 @@ export class Acknowledgements implements StateListener {
 
   /** Repeats everything that is kept: nats-server may have lost it. */
   restored(): void {
-    for (const each of this.#kept.values()) {
-      each.isConfirmed = false;
-      each.sentAt = Number.NEGATIVE_INFINITY;
-      each.pauseMs = firstPauseMs;
-    }
+    for (const each of this.#kept.values()) each.confirmedAt = undefined;
     this.#repeat();
   }
 
@@ -103,17 +96,16 @@ export class Acknowledgements implements StateListener {
     if (!this.#connection.isClosed()) this.#confirmations.unsubscribe();
   }
 
-  #add(message: JsMsg, text: string, repeatMs: number): void {
+  #add(message: JsMsg, text: string, lastingMs: number): void {
     // Missing in the type, and the message's own methods cannot be repeated.
     const { reply: subject } = message as JsMsg & { readonly reply: string };
-    const now = performance.now();
-    const until = now + repeatMs;
-    const added = { subject, text, until, sentAt: now, pauseMs: firstPauseMs, isConfirmed: false };
+    const until = performance.now() + lastingMs;
+    const added = { subject, text, until, confirmedAt: undefined };
     const token = `${++this.#count}`;
     this.#send(token, added);
     if (this.#isClosed) return;
     this.#kept.set(token, added);
-    this.#timer ??= setInterval(() => this.#repeat(), firstPauseMs).unref();
+    this.#timer ??= setInterval(() => this.#repeat(), repeatMs).unref();
     if (this.#kept.size > mostKept) this.#kept.delete(this.#kept.keys().next().value ?? "");
   }
 
@@ -125,19 +117,14 @@ export class Acknowledgements implements StateListener {
     }
   }
 
-  /** Sends again what is due, and drops what has expired; neither while the connection is down. */
+  /** Repeats what is not confirmed, and drops what has expired; neither while the connection is down. */
   #repeat(): void {
     if (this.#state.down) return;
     const now = performance.now();
     for (const [token, each] of this.#kept) {
-      const { until, sentAt, pauseMs, isConfirmed } = each;
-      if (now >= until || (isConfirmed && now >= sentAt + keepConfirmedMs))
-        this.#kept.delete(token);
-      else if (!isConfirmed && now >= sentAt + pauseMs) {
-        each.pauseMs = Math.min(longestPauseMs, pauseMs * 2);
-        each.sentAt = now;
-        this.#send(token, each);
-      }
+      const { until, confirmedAt = now } = each;
+      if (now >= Math.min(until, confirmedAt + keepConfirmedMs)) this.#kept.delete(token);
+      else if (each.confirmedAt === undefined) this.#send(token, each);
     }
     if (this.#kept.size > 0) return;
     clearInterval(this.#timer);

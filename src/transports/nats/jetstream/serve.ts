@@ -238,8 +238,8 @@ export class DurableWorker implements AsyncDisposable {
 }
 
 /**
- * Takes only what is already on its way from a consumer. The client's own `close` throws that away, and it, and later ones of its key,
- * would wait until `ackWaitMs` are over.
+ * Takes only the notifications that are already on their way from a consumer. The client's own `close` drops those; they, and later ones
+ * with the same keys, would then wait until `ackWaitMs` are over.
  */
 async function leave(
   messages: ConsumerMessages,

@@ -34,7 +34,7 @@ export interface Stored extends Pick<PubAck, "stream" | "seq" | "duplicate"> {
 
 const longestWaitMs = 250;
 
-/** Resolves once JetStream has confirmed the notification; rejects when that is impossible, or its time is up. */
+/** Resolves once JetStream has confirmed the notification; rejects if that is impossible, or takes too long. */
 export async function store(connection: NatsConnection, storable: Storable): Promise<Stored> {
   const { subject, text, options, attemptMs, end } = storable;
   let failure: unknown;

@@ -19,7 +19,7 @@ interface Entry {
   readonly record: WorkRecord;
 }
 
-/** Most records of which the last write is remembered. */
+/** Most records whose last write is remembered. */
 const mostRemembered = 1_000;
 /** The listing entry of active work is written again after this many changes, because it expires too. */
 const listEvery = 100;

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { HandChannel } from "../connection/hand-channel.ts";
 
 // Some servers push messages of their own making. A client that answered them with an error got an
-// error without an id in return, and that failed whatever call was open.
+// error without an id in return, and that failed any open call.
 
 const transport = { kind: "hand", headers: {}, remoteAddress: undefined };
 const pushed = '{"notification":"news","params":["hi"]}';

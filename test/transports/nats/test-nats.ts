@@ -5,27 +5,29 @@ import { expect, onTestFinished } from "vitest";
 import { waitMs } from "../../limits.ts";
 import { type NatsServer, startNats } from "./nats-server.ts";
 
-/** For NATS's own requests, which by themselves wait no longer than a second. */
+/** For NATS's own requests, whose default timeout is a second. */
 export const patient: { readonly timeout: number } = { timeout: waitMs };
 
-/** The engine hears a moment later that a connection is gone; until then it hands it what comes. */
+/**
+ * nats-server notices a moment later that a connection is gone; until then it sends messages to it.
+ */
 export async function nobodyHears(connection: NatsConnection, subject: string): Promise<void> {
   const asked = () => connection.request(subject, "", { timeout: 1_000 });
   await expect.poll(() => asked().catch((error: Error) => error.message)).toMatch(/no responders/);
 }
 
-/** A server of NATS for one test, and what connects to it; all of it ends with the test. */
-export class Engine {
+/** A nats-server for one test, and its connections; all of it ends with the test. */
+export class TestNats {
   readonly nats: NatsServer;
 
   private constructor(nats: NatsServer) {
     this.nats = nats;
   }
 
-  static async start(config?: string): Promise<Engine> {
+  static async start(config?: string): Promise<TestNats> {
     const nats = await startNats(config);
     onTestFinished(() => nats.stop());
-    return new Engine(nats);
+    return new TestNats(nats);
   }
 
   async connect(options: NodeConnectionOptions = {}): Promise<NatsConnection> {
@@ -34,7 +36,7 @@ export class Engine {
     return connection;
   }
 
-  /** A worker on a connection of its own. */
+  /** A worker with its own connection. */
   async serve<M extends Methods>(
     methods: M,
     options: Partial<ServeNatsOptions> & { readonly server?: ServerOptions } = {},

@@ -6,8 +6,8 @@ import { onTestFinished } from "vitest";
 import { ownPort } from "../../own-port.ts";
 import { type NatsServer, startNats } from "./nats-server.ts";
 
-/** A nats-server that can be stopped and started again, at its port and with what it has stored. */
-export class LastingEngine {
+/** A nats-server that can be stopped and started again, on its port and with its stored data. */
+export class RestartableNats {
   readonly port: number;
   readonly #folder: string;
   #nats: NatsServer | undefined;
@@ -17,18 +17,18 @@ export class LastingEngine {
     this.#folder = folder;
   }
 
-  static async start(): Promise<LastingEngine> {
+  static async start(): Promise<RestartableNats> {
     const folder = mkdtempSync(join(tmpdir(), "callwire-lasting-"));
-    const engine = new LastingEngine(await ownPort(), folder);
+    const testNats = new RestartableNats(await ownPort(), folder);
     onTestFinished(async () => {
-      await engine.#nats?.stop();
+      await testNats.#nats?.stop();
       rmSync(folder, { recursive: true, force: true });
     });
-    await engine.start();
-    return engine;
+    await testNats.start();
+    return testNats;
   }
 
-  /** Resolves when it is there, and these connections are too. */
+  /** Resolves when it runs, and these connections are restored. */
   async start(...connections: readonly NatsConnection[]): Promise<void> {
     const noticed = connections.map((each) => happens(each, "reconnect"));
     const config = `jetstream: { store_dir: "${this.#folder}" }`;
@@ -36,14 +36,14 @@ export class LastingEngine {
     await Promise.all(noticed);
   }
 
-  /** Resolves when it is gone, and these connections know. */
+  /** Resolves when it has stopped, and these connections have noticed. */
   async stop(...connections: readonly NatsConnection[]): Promise<void> {
     const noticed = connections.map((each) => happens(each, "disconnect"));
     await this.#nats?.terminate();
     await Promise.all(noticed);
   }
 
-  /** What it has stored; it is to be stopped. The returned puts that back. */
+  /** Copies its stored data; it must be stopped. The returned function restores them. */
   snapshot(): () => void {
     const copy = `${this.#folder}-copy`;
     cpSync(this.#folder, copy, { recursive: true });
@@ -54,7 +54,7 @@ export class LastingEngine {
     };
   }
 
-  /** Comes back by itself, soon. */
+  /** Reconnects soon by itself. */
   async connect(): Promise<NatsConnection> {
     const patience = { reconnectTimeWait: 20, maxReconnectAttempts: -1 };
     const connection = await connect({ port: this.port, ...patience });

@@ -21,7 +21,7 @@ type Tap = (text: string, direction: "sent" | "received") => void;
 type Hear = (message: string) => { readonly text: string; readonly closes: boolean };
 
 interface Wire {
-  /** A server of another make. */
+  /** A server made with another library. */
   readonly serve: (hear: Hear) => Promise<number>;
   readonly link: (port: number, reconnect: Reconnect, tap?: Tap) => Link;
 }
@@ -61,7 +61,7 @@ const overWebSocket: Wire = {
     webSocketLink(`ws://127.0.0.1:${port}`, { reconnect, tap }),
 };
 
-/** Goes away at the first so many messages, and answers those after them with their method. */
+/** Disconnects at the first messages, this many, and answers later ones with their method. */
 function goingAway(times: number): { hear: Hear; heard: string[] } {
   const heard: string[] = [];
   const hear: Hear = (message) => {
@@ -75,7 +75,7 @@ function goingAway(times: number): { hear: Hear; heard: string[] } {
   return { hear, heard };
 }
 
-/** Refuses the first so many calls by their ids, as a server does that still lets others finish, and stays. */
+/** Refuses this many calls by their ids, like a server that still lets others finish, and stays. */
 function refusing(
   times: number,
   data: object = { ran: false, reason: "stopping" },
@@ -146,7 +146,7 @@ describe.each([
     expect(heard.filter((method) => method === "pay")).toHaveLength(1);
   });
 
-  test("is sent again if it was cut off, only if it is idempotent", async () => {
+  test("is sent again after a disconnect only if it is idempotent", async () => {
     const { hear, heard } = refusing(2, {
       ran: true,
       reason: "stopping",
@@ -273,7 +273,7 @@ describe.each([
   });
 });
 
-/** A server that keeps what the calls said that ran. */
+/** A server that records the calls that ran. */
 function journal(runs: string[]): Server {
   const server = createServer({ write: (text: string) => runs.push(text) }, { log: silentLog });
   onTestFinished(() => server.close({ drainMs: 0 }));

@@ -2,14 +2,17 @@ import { connect, type NatsConnection } from "@nats-io/transport-node";
 import { type Clock, systemClock } from "callwire";
 import type { NatsServer } from "./nats-server.ts";
 
-/** Time that passes only while the engine answers, so that a busy machine is not taken for a parted network. */
-export class EngineTime implements Clock {
-  readonly #engine: () => NatsServer;
+/**
+ * Time that passes only while nats-server answers, so that a busy machine does not look like a
+ * network partition.
+ */
+export class NatsTime implements Clock {
+  readonly #testNats: () => NatsServer;
   #witness: Promise<NatsConnection> | undefined;
 
-  /** The engine has been started by the time that something is waited for. */
-  constructor(engine: () => NatsServer) {
-    this.#engine = engine;
+  /** nats-server has been started before anything is awaited. */
+  constructor(testNats: () => NatsServer) {
+    this.#testNats = testNats;
   }
 
   now(): number {
@@ -35,8 +38,8 @@ export class EngineTime implements Clock {
   }
 
   async #answered(): Promise<void> {
-    this.#witness ??= connect({ port: this.#engine().port, reconnect: false });
-    // It fails only where the engine is gone for good.
+    this.#witness ??= connect({ port: this.#testNats().port, reconnect: false });
+    // It fails only if nats-server is gone for good.
     await this.#witness.then((witness) => witness.flush()).catch(() => {});
   }
 }

@@ -17,7 +17,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { ownPort } from "../own-port.ts";
 import { startProxy } from "./contract/proxy.ts";
 
-/** What runs on the server, and how often. */
+/** The calls that run on the server, and how often. */
 function journalled() {
   const prices = topic<number>();
   const runs: string[] = [];
@@ -80,7 +80,7 @@ describe.each([
 ] as const)("a wire that breaks, %s", (_, open) => {
   test("a subscription is repeated, and its reader gets the gap", async () => {
     const { prices, state, methods, server } = journalled();
-    // The new one may come before the server has heard that the old one is gone.
+    // The new one may arrive before the server has noticed that the old one is gone.
     const subscribed = async (times: number) => {
       while (state.subscriptions < times || prices.size !== 1) await turn();
     };
@@ -148,7 +148,7 @@ describe.each([
         instead(wire.proxy.port);
       }
       expect(seen.slice(0, 4)).toEqual([0, 1, 2, "gap"]);
-      // Whoever hangs up may have taken it each time.
+      // The server may have received it each time before it disconnected.
       const items = seen.slice(3).filter((item) => item !== "gap");
       expect(items).toEqual(Array.from({ length: 200 }, (_, i) => i));
     },
@@ -213,7 +213,7 @@ describe.each([
   });
 });
 
-/** As a proxy does whose server is gone. */
+/** Like a proxy whose server is gone. */
 function hangUpAt(port: number): void {
   const listener = createListener((socket) => {
     socket.on("error", () => {});
