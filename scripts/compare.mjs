@@ -7,7 +7,7 @@ import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import { pageSizes } from "./page-sizes.mjs";
+import { oneFileSize, pageSizes } from "./page-sizes.mjs";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const folder = join(root, "bench/comparison");
@@ -30,7 +30,11 @@ for (const [name, title] of Object.entries(peers)) {
     title,
     name,
     lines: [linesOf(server), linesOf(client)],
-    sizes: [await bundleSizes(name, "client.ts"), await bundleSizes(name, "live.ts")],
+    sizes: [
+      await bundleSizes(name, "client.ts"),
+      await bundleSizes(name, "live.ts"),
+      kilobytes(await oneFileSize(join(folder, name, "live.ts"))),
+    ],
     code: `### ${title}\n\n\`\`\`typescript\n// server.ts\n${server}\`\`\`\n\n\`\`\`typescript\n// client.ts\n${client}\`\`\`\n`,
   });
 }
@@ -42,7 +46,15 @@ for (let round = 0; round < rounds; round++) {
 }
 
 const table = padded([
-  ["", "lines of the server", "lines of the client", "HTTP", "HTTP and WebSocket", "type check"],
+  [
+    "",
+    "lines of the server",
+    "lines of the client",
+    "HTTP",
+    "HTTP and WebSocket",
+    "one file",
+    "type check",
+  ],
   ...rows.map(({ title, name, lines, sizes }) => [
     title,
     ...lines.map(String),

@@ -1,5 +1,8 @@
 // How much a page loads of a client, as Vite bundles it: for scripts/compare.mjs and test/dist.test.ts.
+import { readFileSync } from "node:fs";
+import { dirname } from "node:path";
 import { gzipSync } from "node:zlib";
+import * as esbuild from "esbuild";
 import { build } from "vite";
 
 /**
@@ -40,6 +43,25 @@ export async function pageSizes(root, entry) {
     if (moduleIds.some((id) => id.endsWith("/native-connection.js"))) load(fileName);
   }
   return { before, connected: bytes() };
+}
+
+/**
+ * Bytes of the one file that a bundler makes of a client if it does not split code.
+ * @param {string} entry
+ */
+export async function oneFileSize(entry) {
+  const { outputFiles } = await esbuild.build({
+    stdin: { contents: readFileSync(entry, "utf8"), resolveDir: dirname(entry), loader: "ts" },
+    bundle: true,
+    minify: true,
+    format: "esm",
+    target: "es2022",
+    write: false,
+  });
+  return outputFiles.reduce(
+    (sum, { contents }) => sum + gzipSync(contents, { level: 9 }).length,
+    0,
+  );
 }
 
 /**

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { pageSizes } from "../scripts/page-sizes.mjs";
+import { oneFileSize, pageSizes } from "../scripts/page-sizes.mjs";
 import { entries, manifest, root } from "./entries.ts";
 
 // What users install: the package is built if dist/ is stale, packed, and installed elsewhere.
@@ -239,7 +239,7 @@ test("no script of the package runs, or is reported as missing, when it is insta
   expect(Object.keys(scripts).filter((name) => run.includes(name))).toEqual([]);
 });
 
-test("a page with a client for HTTP and WebSocket starts with at most 11 kB of it", async () => {
+test("a page with a client for HTTP and WebSocket has the sizes that the docs give", async () => {
   const entry = join(folder, "page.js");
   await writeFile(
     entry,
@@ -252,7 +252,8 @@ for (const { api } of clients) console.log(await api.math.add({ a: 2, b: 3 }));
   );
   const { before, connected } = await pageSizes(folder, entry);
   expect(before).toBeLessThanOrEqual(11_000);
-  expect(connected).toBeGreaterThan(before);
+  expect(connected).toBeLessThanOrEqual(25_500);
+  expect(await oneFileSize(entry)).toBeLessThanOrEqual(43_500);
 });
 
 test("a bundler gets the names for Node from the subpaths for Node", async () => {

@@ -37,6 +37,7 @@ export default defineConfig({
           { text: "Which part do I need?", link: "/which-part" },
           { text: "Writing a server", link: "/server" },
           { text: "Writing a client", link: "/client" },
+          { text: "Web applications", link: "/web" },
           { text: "TanStack Query", link: "/tanstack-query" },
           { text: "tRPC and oRPC compared", link: "/comparison" },
           { text: "Testing your application", link: "/testing" },

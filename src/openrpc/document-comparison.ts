@@ -1,7 +1,7 @@
 import { readDocument } from "./document-reading.ts";
 import type { JsonSchema, JsonSchemaObject } from "./json-schema.ts";
 import { type Components, type Misfit, misfits } from "./schema-fit.ts";
-import type { OpenrpcDocument, OpenrpcMethod } from "./specification.ts";
+import type { DescribedError, OpenrpcDocument, OpenrpcMethod } from "./specification.ts";
 
 /** What changed. More kinds may be added. */
 export type ChangeKind =
@@ -195,22 +195,42 @@ function paramsOf({ params, "x-params": all }: OpenrpcMethod): JsonSchema {
 
 function errorChanges(before: OpenrpcMethod, after: OpenrpcMethod): DocumentChange[] {
   const method = before.name;
-  const now = new Map((after["x-errors"] ?? []).map((error) => [error.name, error]));
+  const isNamed = [before, after].every(
+    (own) => own["x-errors"] !== undefined || !own.errors?.length,
+  );
+  const old = errorsOf(before, isNamed);
+  const now = errorsOf(after, isNamed);
+  const gone = without(old, now);
+  const added = without(now, old);
   const changes: DocumentChange[] = [];
-  for (const { name, code } of before["x-errors"] ?? []) {
-    const other = now.get(name);
-    now.delete(name);
+  for (const { name, code } of gone) {
+    const other = added.find((error) => error.name === name);
     if (other === undefined) {
       const message = `the error ${name} (${code}) was removed`;
       changes.push({ kind: "error-removed", breaking: false, method, message });
-    } else if (other.code !== code) {
+    } else {
       const message = `the error ${name} has the code ${other.code}, not ${code}`;
       changes.push({ kind: "error-code", breaking: true, method, message });
     }
   }
-  for (const { name, code } of now.values()) {
+  for (const { name, code } of added) {
+    if (gone.some((error) => error.name === name)) continue;
     const message = `the error ${name} (${code}) is new`;
     changes.push({ kind: "error-added", breaking: false, method, message });
   }
   return changes;
+}
+
+type ErrorName = Pick<DescribedError, "name" | "code">;
+
+/** Documents of other servers have no names of errors; their messages serve instead. */
+function errorsOf(method: OpenrpcMethod, isNamed: boolean): readonly ErrorName[] {
+  if (isNamed) return method["x-errors"] ?? [];
+  return (method.errors ?? []).map(({ code, message }) => ({ name: `"${message}"`, code }));
+}
+
+function without(all: readonly ErrorName[], others: readonly ErrorName[]): readonly ErrorName[] {
+  return all.filter(
+    ({ name, code }) => !others.some((other) => other.name === name && other.code === code),
+  );
 }

@@ -229,18 +229,24 @@ function secretsOf(
     const names = algorithms.join(", ");
     throw new TypeError(`"algorithms" with "secret" must be HS256, HS384 or HS512, not ${names}`);
   }
-  const secrets: readonly Secret[] =
-    typeof given === "string" || given instanceof Uint8Array ? [given] : given;
+  const secrets: readonly Secret[] = typeof given === "string" || isBytes(given) ? [given] : given;
   const [first, ...others] = secrets.map((secret): JWTVerifyGetKey => {
     const bytes = typeof secret === "string" ? new TextEncoder().encode(secret) : secret;
-    if (!(bytes instanceof Uint8Array && bytes.length >= least)) {
+    if (!(isBytes(bytes) && bytes.length >= least)) {
       const length = `${bytes?.length ?? "no"} bytes`;
       throw new TypeError(`"secret" must have at least ${least} bytes, not ${length}`);
     }
-    return () => bytes;
+    // jose accepts only bytes of its own realm.
+    const key = new Uint8Array(bytes);
+    return () => key;
   });
   if (first === undefined) throw new TypeError('"secret" must not be an empty array');
   return [first, ...others];
+}
+
+/** Also for bytes of another realm: test environments such as jsdom replace the global Uint8Array, but not TextEncoder. */
+function isBytes(value: unknown): value is Uint8Array {
+  return Object.prototype.toString.call(value) === "[object Uint8Array]";
 }
 
 /** False if fetching the keys failed, which is not the fault of the caller. */

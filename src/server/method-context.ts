@@ -2,7 +2,6 @@ import type { Context } from "../protocol/context.ts";
 import type { MethodDefinition, StreamDefinition } from "../protocol/contract.ts";
 import type { MaybePromise } from "../protocol/message.ts";
 import {
-  type AnswersOnce,
   type HandlerItem,
   type HandlerProgress,
   type HandlerResult,
@@ -10,9 +9,11 @@ import {
   implementWith,
   Method,
   type MethodHandler,
+  type MethodHandlerOf,
   type Methods,
   type MethodTypes,
   type StreamHandler,
+  type StreamHandlerOf,
   type StreamTypes,
   type WithLiteralCodes,
 } from "./method.ts";
@@ -23,9 +24,9 @@ export type ContextSource<Call, Added> = (call: Call) => MaybePromise<Added>;
 /** Defines methods whose handlers get more of their call. */
 export interface ContextMethods<Added extends object> {
   /** As `method`, with what was added to the call. */
-  method<const D extends MethodDefinition, Result extends HandlerResult<D>>(
+  method<const D extends MethodDefinition, Result>(
     definition: D & WithLiteralCodes<D>,
-    handler: MethodHandler<D, Result, Context<HandlerProgress<D>> & Added> & AnswersOnce<Result>,
+    handler: MethodHandlerOf<D, Result, Context<HandlerProgress<D>> & Added>,
   ): Method<MethodTypes<D, Result>, MethodHandler<D, Result, Context<HandlerProgress<D>> & Added>>;
   method<const D extends MethodDefinition>(
     definition: D & WithLiteralCodes<D>,
@@ -37,9 +38,9 @@ export interface ContextMethods<Added extends object> {
     >;
   };
   /** As `stream`, with what was added to the call. */
-  stream<const D extends StreamDefinition, Item extends HandlerItem<D>>(
+  stream<const D extends StreamDefinition, Item>(
     definition: D & WithLiteralCodes<D>,
-    handler: StreamHandler<D, Item, Context<HandlerProgress<D>> & Added>,
+    handler: StreamHandlerOf<D, Item, Context<HandlerProgress<D>> & Added>,
   ): Method<StreamTypes<D, Item>, StreamHandler<D, Item, Context<HandlerProgress<D>> & Added>>;
   stream<const D extends StreamDefinition>(
     definition: D & WithLiteralCodes<D>,

@@ -61,6 +61,23 @@ export type StreamHandler<D, Item = HandlerItem<D>, Call = Context<HandlerProgre
   errors: ErrorMakers<ErrorsOf<D>>,
 ) => AsyncIterable<Item> | Iterable<Item>;
 
+/**
+ * The handler of a definition with a schema of its result, or of one whose result is inferred. The compiler resolves a
+ * conditional type before it checks the handler, so that `"open"` stays itself there and does not become any string.
+ */
+export type MethodHandlerOf<D, Result, Call = Context<HandlerProgress<D>>> = D extends {
+  readonly result: Schema;
+}
+  ? MethodHandler<D, HandlerResult<D>, Call>
+  : MethodHandler<D, Result, Call> & AnswersOnce<Result>;
+
+/** The same for streams. */
+export type StreamHandlerOf<D, Item, Call = Context<HandlerProgress<D>>> = D extends {
+  readonly item: Schema;
+}
+  ? StreamHandler<D, HandlerItem<D>, Call>
+  : StreamHandler<D, Item, Call>;
+
 /** A method: its definition, and its handler unless it is only a contract. */
 export class Method<Types extends CallTypes = CallTypes, Handler = unknown>
   implements Callable<Types>
@@ -161,9 +178,9 @@ type LiteralCode<E> = E extends { readonly code: infer Code }
  * const server = createServer({ math: { add } });
  * ```
  */
-export function method<const D extends MethodDefinition, Result extends HandlerResult<D>>(
+export function method<const D extends MethodDefinition, Result>(
   definition: D & WithLiteralCodes<D>,
-  handler: MethodHandler<D, Result> & AnswersOnce<Result>,
+  handler: MethodHandlerOf<D, Result>,
 ): Method<MethodTypes<D, Result>, MethodHandler<D, Result>>;
 export function method<const D extends MethodDefinition>(
   definition: D & WithLiteralCodes<D>,
@@ -188,9 +205,9 @@ export function method(definition: MethodDefinition, handler?: unknown): Method 
  * const server = createServer({ count });
  * ```
  */
-export function stream<const D extends StreamDefinition, Item extends HandlerItem<D>>(
+export function stream<const D extends StreamDefinition, Item>(
   definition: D & WithLiteralCodes<D>,
-  handler: StreamHandler<D, Item>,
+  handler: StreamHandlerOf<D, Item>,
 ): Method<StreamTypes<D, Item>, StreamHandler<D, Item>>;
 export function stream<const D extends StreamDefinition>(
   definition: D & WithLiteralCodes<D>,

@@ -3,16 +3,22 @@ import type { UploadOptions } from "../client/outgoing-call.ts";
 import type { CallTypes, UploadOf } from "../protocol/contract.ts";
 import type { Method, Methods } from "../server/method.ts";
 
-/** Functions instead of some methods, with the params and results of these. */
-export type Mocks<M> = MocksOf<Api<M>>;
+/** Functions instead of some methods, with the params of these; results are those of the handler, or what JSON makes of them. */
+export type Mocks<M> = MocksOf<Api<M, "rich">, Api<M>>;
 
-type MocksOf<Tree> = {
-  readonly [Name in keyof Tree]?: Tree[Name] extends (...args: infer Args) => infer Outcome
+type MocksOf<Rich, Json> = {
+  readonly [Name in keyof Rich]?: Rich[Name] extends (...args: infer Args) => infer Outcome
     ? Args extends readonly [unknown, UploadOptions<infer Item>]
       ? Method<CallTypes & { readonly upload: UploadOf<Item> }>
-      : (...args: Args) => MockOutcome<Outcome>
-    : MocksOf<Tree[Name]>;
+      : (...args: Args) => MockOutcome<Outcome> | MockOutcome<OutcomeIn<Json, Name>>
+    : MocksOf<Rich[Name], Name extends keyof Json ? Json[Name] : never>;
 };
+
+type OutcomeIn<Tree, Name> = Name extends keyof Tree
+  ? Tree[Name] extends (...args: never[]) => infer Outcome
+    ? Outcome
+    : never
+  : never;
 
 type MockOutcome<Outcome> =
   Outcome extends Promise<infer Result>

@@ -73,14 +73,33 @@ const prelude = `
   import type { methods as quickstart } from "../../examples/quickstart/methods.ts";
   declare global {
     const methods: typeof quickstart;
-    const server: Server;
+    const server: Server<typeof quickstart>;
     const client: Client<typeof quickstart>;
     const api: Api<typeof quickstart>;
   }
 `;
 
+/** What programs use of frameworks that are not installed here. */
+const frameworks = `
+  declare module "@sveltejs/kit" {
+    export interface RequestEvent {
+      readonly request: Request;
+      readonly locals: { readonly user?: { readonly id: string } };
+      getClientAddress(): string;
+    }
+    export type ServerLoadEvent = RequestEvent;
+  }
+  declare module "react-router" {
+    export interface LoaderFunctionArgs {
+      readonly request: Request;
+    }
+    export type ActionFunctionArgs = LoaderFunctionArgs;
+  }
+`;
+
 test("every program in the pages and in doc comments compiles", async () => {
   await writeFile(join(folder, "prelude.d.ts"), prelude);
+  await writeFile(join(folder, "frameworks.d.ts"), frameworks);
   let count = 0;
   // The programs of the README are complete, see readme.test.ts.
   for (const page of pages.filter(({ name }) => name !== "README.md")) {

@@ -191,3 +191,22 @@ test("an error with another code breaks callers; a new or removed one does not",
     "ok m error-added",
   ]);
 });
+
+test("errors that have no names, as those of other servers, are compared by their messages", () => {
+  const withErrors = (...errors: readonly { code: number; message: string }[]) => {
+    const document = documentOf({ m: method({}, () => 1) });
+    return { ...document, methods: document.methods.map((own) => ({ ...own, errors })) };
+  };
+  const busy = { code: 1500, message: "Server error" };
+  const before = withErrors({ code: 1404, message: "Not found" }, busy, { ...busy, code: 1501 });
+  const after = withErrors({ code: 1410, message: "Not found" }, busy, { ...busy, code: 1501 });
+  expect(compareDocuments(before, before)).toEqual([]);
+  expect(compareDocuments(before, after)).toEqual([
+    {
+      kind: "error-code",
+      breaking: true,
+      method: "m",
+      message: 'the error "Not found" has the code 1410, not 1404',
+    },
+  ]);
+});

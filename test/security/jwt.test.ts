@@ -1,5 +1,6 @@
 import { createServer as createHttpServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import { runInNewContext } from "node:vm";
 import { authenticate, bearer } from "callwire/security";
 import { type JwtOptions, jwt, oauthChallenge } from "callwire/security/jwt";
 import { FakeClock } from "callwire/testing";
@@ -288,6 +289,9 @@ describe("a shared secret", () => {
     expect(await jwt({ issuer, audience, secret })(token)).toMatchObject({ id: "bob" });
     const bytes = new TextEncoder().encode(secret);
     expect(await jwt({ issuer, audience, secret: bytes })(token)).toMatchObject({ id: "bob" });
+    // As the TextEncoder of Node makes them in jsdom.
+    const foreign: Uint8Array = runInNewContext("Uint8Array.from(bytes)", { bytes });
+    expect(await jwt({ issuer, audience, secret: foreign })(token)).toMatchObject({ id: "bob" });
     expect(await jwt({ issuer, audience, secret })(await signed(`${secret}!`))).toBeUndefined();
   });
 

@@ -67,6 +67,27 @@ describe("mock", () => {
     await expect(api.tasks.get({ id: "1" })).rejects.toMatchObject(missing);
   });
 
+  test("answers with values that JSON cannot carry, or with what JSON makes of them", async () => {
+    const event = z.object({ at: z.date(), seats: z.bigint() });
+    const events = {
+      next: method({ params: z.object({ after: z.date() }), result: event }),
+      at: method({ result: z.date() }),
+      all: stream({ item: event }),
+    };
+    const at = new Date(0);
+    const mocked = mock<typeof events>({
+      next: ({ after }) => ({ at: after, seats: 2n }),
+      at: () => at.toJSON(),
+      *all() {
+        yield { at, seats: 1n };
+      },
+    });
+    const { api } = testClient(mocked, { client: { values: "rich" } });
+    expect(await api.next({ after: at })).toEqual({ at, seats: 2n });
+    for await (const item of api.all()) expect(item).toEqual({ at, seats: 1n });
+    expect(await testClient(mocked).api.at()).toBe(at.toJSON());
+  });
+
   test("does not compile with other types", () => {
     // @ts-expect-error A list holds tasks.
     mock<typeof methods>({ tasks: { list: () => ["1"] } });

@@ -10,6 +10,7 @@ import {
   type RpcError,
   type Server,
   stream,
+  withContext,
 } from "callwire";
 import * as v from "valibot";
 import { expectTypeOf, test } from "vitest";
@@ -183,6 +184,25 @@ test("a stream yields what its item schema takes", () => {
       yield "1";
     },
   );
+});
+
+test("a declared result or item keeps the literal types of what a handler returns", () => {
+  const task = z.object({ state: z.enum(["open", "done"]), tags: z.array(z.literal("a")) });
+  const { method: own, stream: ownStream } = withContext(() => ({ user: "ann" }));
+  method({ result: task }, () => ({ state: "open", tags: ["a"] }));
+  own({ params: z.string(), result: task }, async (tag) => ({
+    state: "done",
+    tags: tag ? ["a"] : [],
+  }));
+  stream({ item: task }, async function* (_, call) {
+    if (call.signal.aborted) return;
+    yield { state: "open", tags: [] };
+  });
+  ownStream({ item: task }, function* () {
+    yield { state: "open", tags: ["a"] };
+  });
+  // @ts-expect-error There is no such state.
+  method({ result: task }, () => ({ state: "late", tags: [] }));
 });
 
 test("options that do not exist are errors", () => {
