@@ -151,6 +151,25 @@ async function serveWithNode() {
   const http = await serveHttp(server, { port: 0 });
   await exerciseServer("serveHttp", http.url);
   await exercise("over events of serveHttp", sseLink(http.url), inMessage);
+  const { request } = await import("node:http");
+  const { zstdCompressSync, zstdDecompressSync } = /** @type {any} */ (await import("node:zlib"));
+  // Node has it from 22.15 on.
+  if (zstdCompressSync !== undefined) {
+    check("serveHttp inflates zstd, and compresses with it", async () => {
+      const sent = { jsonrpc: "2.0", method: "echo", params: ["x".repeat(5_000)], id: 1 };
+      const headers = {
+        "content-type": "application/json",
+        "content-encoding": "zstd",
+        "accept-encoding": "gzip, br, zstd",
+      };
+      const asking = request(http.url, { method: "POST", headers });
+      asking.end(zstdCompressSync(JSON.stringify(sent)));
+      const response = await new Promise((resolve) => asking.on("response", resolve));
+      equal(response.headers["content-encoding"], "zstd");
+      const compressed = Buffer.concat(await response.toArray());
+      equal(JSON.parse(zstdDecompressSync(compressed).toString()).result, sent.params[0]);
+    });
+  }
   await exercise("over a WebSocket of serveHttp", webSocketLink(http.url));
   const { port } = await serveSocket(server, { port: 0 });
   await exercise("over TCP", tcpLink(`tcp://127.0.0.1:${port}`), inMessage);
