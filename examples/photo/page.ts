@@ -31,6 +31,9 @@ export async function buildPage(): Promise<ReadonlyMap<string, PageFile>> {
       path,
       { type: "text/javascript; charset=utf-8", body: text },
     ]),
-    ["/", { type: "text/html; charset=utf-8", body: html }],
+    ...["/", "/short"].map((path): [string, PageFile] => [
+      path,
+      { type: "text/html; charset=utf-8", body: html },
+    ]),
   ]);
 }

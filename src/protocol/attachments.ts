@@ -46,7 +46,7 @@ export interface Attached extends Described {
 }
 
 /** Bytes with a buffer of their own; `Uint8Array` has no type argument before TypeScript 5.7. */
-type OwnBytes = ReturnType<Uint8Array["slice"]>;
+export type OwnBytes = ReturnType<Uint8Array["slice"]>;
 
 /** The names of the types whose bytes may travel beside the message. */
 export type ByteKind = "bytes" | "blob" | "file" | "stream";

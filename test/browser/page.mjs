@@ -5,12 +5,12 @@ import { sseLink } from "callwire/sse";
 import { fetchConformanceWire, runConformance, webSocketConformanceWire } from "callwire/testing";
 import { portLink } from "callwire/worker";
 import { connectWebSocket, webSocketLink } from "callwire/ws";
-import { check, equal, exercise, lines, settled } from "../runtimes/portable-checks.mjs";
+import { check, equal, exercise, inMessage, lines, settled } from "../runtimes/portable-checks.mjs";
 
 /** Everything that a page of the server's own origin does. Returns a line for each promise. */
 async function ownPage() {
   await exercise("over HTTP", httpLink("/rpc"));
-  await exercise("over events", sseLink("/rpc"));
+  await exercise("over events", sseLink("/rpc"), inMessage);
   await exercise("over a WebSocket", webSocketLink("/rpc"));
 
   const connection = await connectWebSocket("/rpc/ws", {

@@ -30,12 +30,16 @@ export async function settled() {
   await Promise.all(running.splice(0));
 }
 
+/** For links that send bytes as base64. */
+export const inMessage = { fileBytes: 100_000 };
+
 /**
  * Proves what holds on every link, and closes it unless told otherwise.
  * @param {string} where
  * @param {import("callwire").Link} link
+ * @param {{ close?: boolean, fileBytes?: number }} [options] a message may have 1 MiB, so most files travel beside it
  */
-export async function exercise(where, link, { close = true } = {}) {
+export async function exercise(where, link, { close = true, fileBytes = 2_000_000 } = {}) {
   /** @type {import("callwire").Client<Methods>} */
   const client = createClient(link, { timeoutMs: 10_000 });
   check(`${where} a call is answered, by name and by position`, async () => {
@@ -82,6 +86,18 @@ export async function exercise(where, link, { close = true } = {}) {
     controller.abort();
     equal(await codeOf(call), "ABORTED");
     equal(await client.call("stopped", [key]), true);
+  });
+  check(`${where} a file is returned as it was sent`, async () => {
+    /** @type {import("callwire").Client<Methods, "rich">} */
+    const rich = createClient(link, { values: "rich", timeoutMs: 10_000 });
+    const bytes = new Uint8Array(fileBytes).map((_, i) => i * 7 + (i >> 8));
+    const copy = await rich.api.copy({ file: new Blob([bytes], { type: "image/png" }) });
+    const copied = new Uint8Array(await copy.arrayBuffer());
+    equal([copy.type, copied.length], ["image/png", fileBytes]);
+    equal(
+      copied.findIndex((byte, i) => byte !== bytes[i]),
+      -1,
+    );
   });
   await settled();
   if (close) await link.close();

@@ -7,7 +7,7 @@ import { fetchHandler, httpLink } from "callwire/http";
 import { sseLink } from "callwire/sse";
 import { portLink, servePort } from "callwire/worker";
 import { connectWebSocket, webSocketLink, wsHandler } from "callwire/ws";
-import { check, codeOf, equal, exercise, lines, settled } from "./portable-checks.mjs";
+import { check, codeOf, equal, exercise, inMessage, lines, settled } from "./portable-checks.mjs";
 import { portableServer } from "./portable-methods.mjs";
 
 const [url = "", closedUrl = ""] = process.argv.slice(2);
@@ -55,7 +55,7 @@ const { Bun, Deno } = /** @type {any} */ (globalThis);
 // As a client of a server in Node.
 {
   await exercise("over HTTP", httpLink(url));
-  await exercise("over events", sseLink(url));
+  await exercise("over events", sseLink(url), inMessage);
   await exercise("over a WebSocket", webSocketLink(url));
   await exercise(
     "over a WebSocket with headers",
@@ -150,10 +150,29 @@ async function serveWithNode() {
   const server = portableServer();
   const http = await serveHttp(server, { port: 0 });
   await exerciseServer("serveHttp", http.url);
-  await exercise("over events of serveHttp", sseLink(http.url));
+  await exercise("over events of serveHttp", sseLink(http.url), inMessage);
+  const { request } = await import("node:http");
+  const { zstdCompressSync, zstdDecompressSync } = /** @type {any} */ (await import("node:zlib"));
+  // Node has it from 22.15 on.
+  if (zstdCompressSync !== undefined) {
+    check("serveHttp inflates zstd, and compresses with it", async () => {
+      const sent = { jsonrpc: "2.0", method: "echo", params: ["x".repeat(5_000)], id: 1 };
+      const headers = {
+        "content-type": "application/json",
+        "content-encoding": "zstd",
+        "accept-encoding": "gzip, br, zstd",
+      };
+      const asking = request(http.url, { method: "POST", headers });
+      asking.end(zstdCompressSync(JSON.stringify(sent)));
+      const response = await new Promise((resolve) => asking.on("response", resolve));
+      equal(response.headers["content-encoding"], "zstd");
+      const compressed = Buffer.concat(await response.toArray());
+      equal(JSON.parse(zstdDecompressSync(compressed).toString()).result, sent.params[0]);
+    });
+  }
   await exercise("over a WebSocket of serveHttp", webSocketLink(http.url));
   const { port } = await serveSocket(server, { port: 0 });
-  await exercise("over TCP", tcpLink(`tcp://127.0.0.1:${port}`));
+  await exercise("over TCP", tcpLink(`tcp://127.0.0.1:${port}`), inMessage);
   check("a server that closes closes its wires", async () => {
     await server.close();
     equal(await codeOf(createClient(httpLink(http.url)).call("echo")), "CONNECTION_FAILED");

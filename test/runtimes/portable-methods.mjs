@@ -18,6 +18,9 @@ function portableMethods() {
         for (let i = 0; i <= to; i++) yield i;
       }),
     },
+    copy: method({ params: z.object({ file: z.instanceof(Blob) }) }, async ({ file }) => {
+      return new Blob([await file.arrayBuffer()], { type: file.type });
+    }),
     refuse: method({}, () => {
       throw new RpcError(1001, "Refused", { reason: "because" });
     }),

@@ -41,6 +41,17 @@ describeWith(["workerd"], "a Worker", () => {
     expect(encodings).toEqual(["gzip"]);
   });
 
+  test.each([
+    ["HTTP", httpLink],
+    ["a WebSocket", webSocketLink],
+  ])("returns a file that is longer than a message over %s", async (_, linkTo) => {
+    await using client = createClient<Methods>(linkTo(url), { values: "rich" });
+    const bytes = new Uint8Array(2_000_000).map((_, i) => i * 7 + (i >> 8));
+    const copy = await client.api.copy({ file: new Blob([bytes], { type: "image/png" }) });
+    expect(copy.type).toBe("image/png");
+    expect(Buffer.compare(new Uint8Array(await copy.arrayBuffer()), bytes)).toBe(0);
+  });
+
   test("streams and reports progress over HTTP", async () => {
     await using client = createClient<Methods>(httpLink(url));
     await streams(client);

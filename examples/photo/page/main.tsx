@@ -1,4 +1,6 @@
 import { createRoot } from "react-dom/client";
 import { Photo } from "./photo.tsx";
+import { Thumbnail } from "./short.tsx";
 
-createRoot(document.getElementById("root") as HTMLElement).render(<Photo />);
+const root = createRoot(document.getElementById("root") as HTMLElement);
+root.render(location.pathname === "/short" ? <Thumbnail /> : <Photo />);

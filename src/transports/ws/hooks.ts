@@ -1,5 +1,6 @@
 import { Connection } from "../../connection/connection.ts";
 import type { Decision } from "../../connection/connection-admission.ts";
+import type { OwnBytes } from "../../protocol/attachments.ts";
 import { defaultWriteTimeoutMs } from "../../protocol/defaults.ts";
 import { HostCheck } from "../../protocol/host-check.ts";
 import { limitOf } from "../../protocol/limits.ts";
@@ -7,7 +8,7 @@ import type { ErrorObject, MaybePromise } from "../../protocol/message.ts";
 import type { Principal, Transport } from "../../protocol/origin.ts";
 import type { Service } from "../../protocol/service.ts";
 import { OpenConnections } from "./open-connections.ts";
-import { SocketChannel, type TextSocket } from "./socket-channel.ts";
+import { bytesOf, SocketChannel, type TextSocket } from "./socket-channel.ts";
 import {
   type AdmissionOptions,
   admit,
@@ -19,6 +20,11 @@ import {
 
 /** One client, as crossws, Bun or a plain server-side WebSocket presents it. */
 export interface WsPeer extends TextSocket, Upgraded {
+  send(message: string | OwnBytes): unknown;
+  /** How a plain WebSocket presents binary frames; set to "arraybuffer". */
+  binaryType?: string;
+  /** The socket behind a peer of crossws. */
+  readonly websocket?: { readonly binaryType?: string | undefined } | undefined;
   readonly remoteAddress?: string | undefined;
   /** What Bun's `server.upgrade` was given: `{ ...(await hooks.upgrade(request)), request }`. */
   readonly data?: Upgraded | undefined;
@@ -31,8 +37,14 @@ interface Upgraded {
   readonly context?: { readonly principal?: unknown; readonly refusal?: unknown } | undefined;
 }
 
-/** A received message: a string, or an object of crossws that has it. */
-export type WsMessage = string | { text(): unknown } | ArrayBuffer | Uint8Array;
+/** A received message: a string, bytes, or an object of crossws that has either. */
+export type WsMessage = string | WsMessageObject | ArrayBuffer | Uint8Array;
+
+interface WsMessageObject {
+  text(): unknown;
+  /** The message as the platform presented it. */
+  readonly rawData?: unknown;
+}
 
 /** What `open` needs to know of the upgrade. */
 interface UpgradeContext {
@@ -93,14 +105,19 @@ export function wsHandler(service: Service, options: WsHandlerOptions = {}): WsH
         peer.close(1013, full.message);
         return;
       }
-      const channel = new SocketChannel(peer, service.limits, { writeTimeoutMs });
+      const channel = new SocketChannel(peer, service.limits, {
+        writeTimeoutMs,
+        ...(presentsBytes(peer) && {
+          sendBytes: (frame: Uint8Array) => peer.send(frame as OwnBytes),
+        }),
+      });
       channels.set(peer, channel);
       const { principal, refusal } = peer.context ?? peer.data?.context ?? {};
       const decision = { value: (refusal ?? principal) as Decision };
       connections.add(new Connection(channel, { service, transport: transportOf(peer), decision }));
     },
     message(peer, message) {
-      channels.get(peer)?.receive(textOf(message));
+      channels.get(peer)?.receive(dataOf(message));
     },
     drain(peer) {
       channels.get(peer)?.drained();
@@ -136,7 +153,18 @@ function transportOf(peer: Upgraded & Pick<WsPeer, "data" | "remoteAddress">): T
   };
 }
 
-/** Some versions of crossws pass bytes for text too, so the method of the object is used. */
-function textOf(message: WsMessage): unknown {
-  return typeof message === "object" && "text" in message ? message.text() : message;
+/** Whether binary frames arrive as bytes: Deno and some Workers make Blobs of them, whose bytes come later. */
+function presentsBytes(peer: WsPeer): boolean {
+  if (peer.binaryType === undefined) return peer.websocket?.binaryType !== "blob";
+  peer.binaryType = "arraybuffer";
+  return true;
+}
+
+/** A string, or bytes. */
+function dataOf(message: WsMessage): unknown {
+  const isObject = typeof message === "object" && "text" in message;
+  const bytes = bytesOf(isObject ? message.rawData : message);
+  // crossws does not say which messages are text, and some platforms have bytes for all. No text begins with zero.
+  if (isObject && bytes?.[0] !== 0) return message.text();
+  return bytes ?? message;
 }

@@ -86,13 +86,16 @@ export class SocketChannel implements Channel {
     this.#cut = this.#clock.after(closeTimeoutMs, () => this.#giveUp());
   }
 
-  /** A message arrived: a string, or an ArrayBuffer if binary frames are accepted. */
+  /** A message arrived: a string, or bytes if binary frames are accepted. */
   receive(data: unknown): void {
     if (this.#closing || this.#ended) return;
-    if (typeof data === "string") this.#listener?.message(data);
-    else if (data instanceof ArrayBuffer && this.sendBytes !== undefined)
-      this.#listener?.bytes?.(new Uint8Array(data));
-    else this.#listener?.fault(notText);
+    if (typeof data === "string") {
+      this.#listener?.message(data);
+      return;
+    }
+    const bytes = this.sendBytes === undefined ? undefined : bytesOf(data);
+    if (bytes === undefined) this.#listener?.fault(notText);
+    else this.#listener?.bytes?.(bytes);
   }
 
   drained(): void {
@@ -152,4 +155,10 @@ export class SocketChannel implements Channel {
     this.#cut?.cancel();
     this.#listener?.end(error);
   }
+}
+
+/** The bytes of a binary frame, whatever the platform presents them as; undefined if it is something else. */
+export function bytesOf(data: unknown): Uint8Array | undefined {
+  if (data instanceof Uint8Array) return data;
+  return data instanceof ArrayBuffer ? new Uint8Array(data) : undefined;
 }

@@ -69,7 +69,7 @@ test.each(Object.entries(links))(
       clearInterval(timer);
     }
     // Client and server share the process.
-    expect(Math.round(most / 1024 ** 2)).toBeLessThan(160);
+    expect(Math.round(most / 1_000_000)).toBeLessThan(80);
   },
   600_000,
 );

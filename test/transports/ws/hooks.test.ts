@@ -20,7 +20,7 @@ const echoed = '{"jsonrpc":"2.0","result":"hi","id":1}';
 /** A peer as in crossws, on a WebSocket of `ws`. */
 function peerOf(ws: WebSocket, headers: Record<string, string>, context: object): WsPeer {
   return {
-    send: (text) => ws.send(text),
+    send: (message) => ws.send(message),
     close: (code, reason) => ws.close(code, reason),
     terminate: () => ws.terminate(),
     get bufferedAmount() {
@@ -49,8 +49,12 @@ async function mount(hooks: WsHooks): Promise<string> {
     const { context } = request as unknown as { context: object };
     const peer = peerOf(ws, request.headers as Record<string, string>, context);
     hooks.open(peer);
-    ws.on("message", (data, isBinary) => {
-      hooks.message(peer, isBinary ? (data as Buffer) : { text: () => data.toString() });
+    ws.on("message", (data) => {
+      // In Node, crossws has bytes for all messages, and does not say which are text.
+      const rawData = Buffer.from(data as Buffer);
+      hooks.message(peer, { rawData, text: () => rawData.toString() });
+      // Other platforms use their buffer again.
+      rawData.fill(255);
     });
     ws.on("close", (code, reason) => hooks.close(peer, { code, reason: reason.toString() }));
     ws.on("error", (error) => hooks.error(peer, error));
@@ -69,12 +73,12 @@ function serverOf(given: Methods, options: ServerOptions = {}) {
 
 /** A peer in memory, which records what was sent to it. */
 class FakePeer implements WsPeer {
-  readonly sent: string[] = [];
+  readonly sent: (string | Uint8Array)[] = [];
   closedWith: unknown[] | undefined;
   bufferedAmount = 0;
   data: WsPeer["data"];
-  send(text: string): void {
-    this.sent.push(text);
+  send(message: string | Uint8Array): void {
+    this.sent.push(message);
   }
   close(code?: number, reason?: string): void {
     this.closedWith = [code, reason];
@@ -106,6 +110,21 @@ describe("mounted in a framework", () => {
       expect(item).toBe(items++);
     }
     expect(items).toBe(1000);
+    await connection.close();
+  });
+
+  test("files pass beside the messages, in both directions", async () => {
+    const server = serverOf({
+      copy: method({ limits: { maxFileBytes: 3_000_000 } }, async (params) => {
+        const { file } = params as { file: Blob };
+        return new Blob([await file.arrayBuffer()]);
+      }),
+    });
+    const connection = await connectWebSocket(await mount(wsHandler(server)));
+    const bytes = new Uint8Array(3_000_000).map((_, i) => i * 7 + (i >> 8));
+    const client = createClient(connection, { values: "rich" });
+    const copy = await client.call<Blob>("copy", { file: new Blob([bytes]) });
+    expect(Buffer.compare(new Uint8Array(await copy.arrayBuffer()), bytes)).toBe(0);
     await connection.close();
   });
 
@@ -201,6 +220,31 @@ describe("messages", () => {
     expect(peer.closedWith).toEqual([1008, "too many messages that are not JSON-RPC"]);
   });
 
+  test.each([
+    ["a peer of crossws", {}, true],
+    [
+      "a peer of crossws whose socket makes bytes",
+      { websocket: { binaryType: "nodebuffer" } },
+      true,
+    ],
+    ["a peer of crossws whose socket makes Blobs", { websocket: { binaryType: "blob" } }, false],
+    ["a plain WebSocket", { binaryType: "blob" }, true],
+  ])("frames of bytes are accepted from %s: %s, %s", async (_, kind, accepts) => {
+    const hooks = wsHandler(serverOf(methods));
+    const peer: FakePeer & { binaryType?: string } = Object.assign(new FakePeer(), kind);
+    hooks.open(peer);
+    const params = { maxFrameBytes: 65542 };
+    hooks.message(
+      peer,
+      JSON.stringify({ jsonrpc: "2.0", method: "$/acceptsBytes", params, id: 1 }),
+    );
+    await until(() => peer.sent.length > 0);
+    const { result, error } = JSON.parse(String(peer.sent[0]));
+    expect(result).toEqual(accepts ? params : undefined);
+    expect(error?.code).toBe(accepts ? undefined : -32601);
+    if (peer.binaryType !== undefined) expect(peer.binaryType).toBe("arraybuffer");
+  });
+
   test("a peer that is not known is left alone", () => {
     const hooks = wsHandler(serverOf(methods));
     const peer = new FakePeer();
@@ -252,7 +296,7 @@ describe("a peer that does not read", () => {
       expect(made).toBeLessThan(60);
       peer.bufferedAmount = 0;
       if (how === "the drain hook") hooks.drain(peer);
-      await until(() => peer.sent.at(-1)?.includes("result") === true);
+      await until(() => String(peer.sent.at(-1)).includes("result"));
       expect(made).toBe(100);
     },
   );
