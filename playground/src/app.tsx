@@ -4,20 +4,12 @@ import { Header } from "./components/header.tsx";
 import { MethodsPanel } from "./components/methods-panel.tsx";
 import { PaneSwitch } from "./components/pane-switch.tsx";
 import { ToolsPanel } from "./components/tools-panel.tsx";
-import { pane } from "./state/view.ts";
+import { goToCall } from "./state/view.ts";
 
 /** Skips the methods, since there may be hundreds, and goes to the call. */
 function SkipLink() {
   return (
-    <button
-      type="button"
-      class="skip"
-      onClick={() => {
-        pane.value = "call";
-        // On a narrow screen the panel becomes visible in the next frame.
-        requestAnimationFrame(() => document.getElementById("call")?.focus());
-      }}
-    >
+    <button type="button" class="skip" onClick={goToCall}>
       Skip to the call
     </button>
   );

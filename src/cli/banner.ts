@@ -1,6 +1,6 @@
 import { X509Certificate } from "node:crypto";
 import { isIP } from "node:net";
-import type { Method } from "callwire";
+import type { Log, Method } from "callwire";
 import { version } from "./command.ts";
 import type { Mount, Wires } from "./served-wires.ts";
 import { counted, Terminal } from "./terminal.ts";
@@ -11,18 +11,28 @@ export interface ServedCertificate {
   readonly pem: Buffer;
 }
 
-/** Prints the addresses and commands to try; undefined if the output is not read. */
+interface Announcing {
+  readonly isStdio: boolean;
+  readonly certificate: ServedCertificate | undefined;
+  /** Takes the place of the banner. */
+  readonly log: Log | undefined;
+}
+
+/** Prints the addresses and commands to try. Returns what prints further lines; undefined if nobody reads them. */
 export function announce(
   mounts: readonly [Mount, ...Mount[]],
   wires: Wires,
-  isStdio: boolean,
-  certificate?: ServedCertificate,
-): Terminal | undefined {
+  { isStdio, certificate, log }: Announcing,
+): ((line: string) => void) | undefined {
   // With --stdio, stdout carries messages only.
   const terminal = new Terminal(isStdio ? process.stderr : process.stdout);
   // A parent process expects only errors on stderr.
   const isChild = isStdio && wires.origin === undefined && wires.sockets.length === 0;
   if (isChild && !terminal.isTerminal) return undefined;
+  if (log !== undefined) {
+    logStart(mounts, wires, isStdio, log);
+    return (line) => log.info({}, line);
+  }
   terminal.line(`${terminal.bold(`callwire ${version}`)} ${whatIsServed(mounts[0])}`);
   terminal.line();
   showRows(rowsOf(mounts, wires, isStdio), terminal);
@@ -35,7 +45,18 @@ export function announce(
   }
   terminal.line();
   terminal.line(terminal.dim(isStdio ? "Close stdin to stop." : "Press Ctrl-C to stop."));
-  return terminal;
+  return (line) => terminal.line(line);
+}
+
+/** Logs what the banner says, because programs that read a log of JSON cannot read a banner. */
+function logStart(
+  mounts: readonly [Mount, ...Mount[]],
+  wires: Wires,
+  isStdio: boolean,
+  log: Log,
+): void {
+  const addresses = rowsOf(mounts, wires, isStdio).map(([wire, address]) => ({ wire, address }));
+  log.info({ version, addresses }, `callwire ${whatIsServed(mounts[0])}`);
 }
 
 function whatIsServed({ server: { methods }, isAgent }: Mount): string {

@@ -36,7 +36,12 @@ function ownNames(host: string): string[] {
 }
 
 function interfaces(): NetworkInterfaceInfo[] {
-  return Object.values(networkInterfaces()).flatMap((list) => list ?? []);
+  try {
+    return Object.values(networkInterfaces()).flatMap((list) => list ?? []);
+  } catch {
+    // Sandboxes without AF_NETLINK refuse this; --hosts can list the addresses.
+    return [];
+  }
 }
 
 /** The allowed `Host` headers: this machine's own names, and those of `--hosts`. */

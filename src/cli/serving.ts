@@ -2,6 +2,7 @@ import type { McpServer } from "callwire/mcp";
 import { announce } from "./banner.ts";
 import type { Flags } from "./command.ts";
 import { drained, waitingFor } from "./draining.ts";
+import { logIn } from "./log-format.ts";
 import { ignoreOutputErrors, untilSignal } from "./process-end.ts";
 import { type HttpExtras, type Mount, openWires, type wireOptions } from "./served-wires.ts";
 import { announces, isWorker } from "./serving-workers.ts";
@@ -28,7 +29,10 @@ export async function serveAgents(agents: McpServer): Promise<void> {
 /** Serves until a signal or the end of stdin, then waits for running calls. */
 export async function serveUntilStopped(
   mounts: readonly [Mount, ...Mount[]],
-  flags: Flags<typeof wireOptions> & { readonly "tls-cert"?: string | undefined },
+  flags: Flags<typeof wireOptions> & {
+    readonly "tls-cert"?: string | undefined;
+    readonly log?: string | undefined;
+  },
   extras: HttpExtras = {},
 ): Promise<void> {
   // Handled before a port is open, so that an early signal still shuts down properly.
@@ -39,8 +43,12 @@ export async function serveUntilStopped(
   const { "tls-cert": file } = flags;
   const certificate =
     extras.tls === undefined || file === undefined ? undefined : { file, pem: extras.tls.cert };
-  const terminal = announces(flags)
-    ? announce(mounts, wires, flags.stdio === true, certificate)
+  const say = announces(flags)
+    ? announce(mounts, wires, {
+        isStdio: flags.stdio === true,
+        certificate,
+        log: flags.log === "json" ? logIn("json") : undefined,
+      })
     : undefined;
   const signal = await Promise.race([stopping, wires.inputEnded]);
   const hosts = mounts.flatMap(({ server, agents }) =>
@@ -48,8 +56,8 @@ export async function serveUntilStopped(
   );
   if (signal !== undefined) {
     // Terminals print "^C" and leave the cursor behind it.
-    if (signal === "SIGINT") terminal?.line();
-    terminal?.line(waitingFor(hosts));
+    if (signal === "SIGINT" && flags.log !== "json") say?.("");
+    say?.(waitingFor(hosts));
   }
   await drained(hosts);
   // Timers of methods must not keep the process alive.

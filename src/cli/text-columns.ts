@@ -1,3 +1,5 @@
+import type { Terminal } from "./terminal.ts";
+
 /** Widest column; a long name from a server would otherwise pad every row. */
 const maxColumnWidth = 80;
 
@@ -28,6 +30,26 @@ export function columns(rows: readonly (readonly [string, string])[], screen = s
   return rows.flatMap(([left, right]) =>
     wrapped(`  ${left.padEnd(width)}  ${right}`, indent, screen),
   );
+}
+
+interface ShownColumns {
+  /** Colours the left column. */
+  readonly paint: (text: string) => string;
+  readonly indent?: string;
+}
+
+/** Prints two columns, wrapped on a terminal; programs get one line per row. */
+export function showColumns(
+  rows: readonly (readonly [string, string])[],
+  terminal: Terminal,
+  { paint, indent = "  " }: ShownColumns,
+): void {
+  const width = terminal.isTerminal ? terminal.width : Number.POSITIVE_INFINITY;
+  const margin = 2;
+  for (const line of columns(rows, width + margin - indent.length)) {
+    const text = line.slice(margin).trimEnd();
+    terminal.line(indent + text.replace(/^\S+(?: \S+)*/, paint));
+  }
 }
 
 /** Breaks a line between words; `indent` begins all lines but the first. */

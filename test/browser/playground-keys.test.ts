@@ -30,12 +30,16 @@ describeWith(["playwright", "chromium"], "the playground by keyboard", () => {
   const focused =
     "document.activeElement?.getAttribute('aria-label') ?? document.activeElement?.id";
 
-  test("a slash goes to the search, also after a click on a radio button", async () => {
+  test("a slash goes to the search, also after a click on a radio button, and Enter to what it found", async () => {
     await using page = await playground.open();
     await page.getByRole("radio", { name: "WebSocket" }).check();
     await page.keyboard.press("/");
     expect(await page.evaluate(focused)).toBe("Search methods");
     expect(await page.getByRole("searchbox", { name: "Search methods" }).inputValue()).toBe("");
+    await page.keyboard.type("sqr");
+    await page.keyboard.press("Enter");
+    await expect.poll(() => page.evaluate("document.activeElement?.id")).toBe("call");
+    expect(await page.locator("h1").innerText()).toContain("math/sqrt");
   });
 
   test("a link skips the methods, and the methods are one tab stop", async () => {

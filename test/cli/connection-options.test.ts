@@ -6,7 +6,7 @@ import { type HttpServer, serveHttp } from "callwire/http/node";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { describeWith, pathOf } from "../services.ts";
 import { builtWithFolder } from "./folder.ts";
-import { finish } from "./process.ts";
+import { finish, start } from "./process.ts";
 
 const inFolder = builtWithFolder();
 const run = promisify(execFile);
@@ -102,6 +102,14 @@ describeWith(["openssl"], "TLS", () => {
     expect((await call("--cacert", ca)).code).toBe(0);
     expect((await call("--insecure")).code).toBe(0);
     expect((await call("--cacert", inFolder("no.pem"))).stderr).toContain("--cacert: ENOENT");
+  });
+
+  test("a gateway uses them for its upstreams", async () => {
+    const url = `https://localhost:${secure.port}/rpc`;
+    await using gateway = start(["gateway", "--to", url, "--port", "0", "--cacert", ca]);
+    const [origin] = await gateway.shown(/http:\/\/127\.0\.0\.1:\d+/);
+    const reply = await finish(["call", `${origin}/rpc`, "headers"]);
+    expect([reply.code, reply.stderr]).toEqual([0, ""]);
   });
 
   test("probes and other verbs use them too", async () => {

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { columns, wrapped } from "../../src/cli/text-columns.ts";
+import { Terminal } from "../../src/cli/terminal.ts";
+import { columns, showColumns, wrapped } from "../../src/cli/text-columns.ts";
 
 const rows = [
   ["--port <number>", "HTTP and WebSocket port; 0 picks any (default 8000)"],
@@ -22,6 +23,27 @@ test("with enough room they are side by side", () => {
     "                   (default 8000)",
     "  --unix <path>    also serve on this unix socket",
   ]);
+});
+
+test("they fit a terminal, and are one line per row for programs", () => {
+  const shown = (stream: object): string[] => {
+    const lines: string[] = [];
+    const write = (text: string) => lines.push(text);
+    const terminal = new Terminal({ ...stream, write } as never);
+    const paint = (text: string) => text.toUpperCase();
+    const methods = [
+      ["math/sqrt", "Take the square root of a number"],
+      ["echo", ""],
+    ] as const;
+    showColumns(methods, terminal, { paint, indent: "" });
+    return lines;
+  };
+  expect(shown({ isTTY: true, hasColors: () => false, columns: 38 })).toEqual([
+    "MATH/SQRT  Take the square root of a\n",
+    "           number\n",
+    "ECHO\n",
+  ]);
+  expect(shown({})).toEqual(["MATH/SQRT  Take the square root of a number\n", "ECHO\n"]);
 });
 
 test("a word that is longer than a line stays whole", () => {

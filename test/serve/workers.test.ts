@@ -17,7 +17,7 @@ async function serveWorkers(
   await writeFile(module, source);
   const served = start(["serve", module, "--port", "0", "--log", "json", ...flags], options);
   onTestFinished(() => served[Symbol.asyncDispose]());
-  const [origin] = await served.shown(/http:\/\/127\.0\.0\.1:\d+/);
+  const [origin] = await served.shown(/http:\/\/127\.0\.0\.1:\d+/, "stderr");
   return Object.assign(served, { origin, module });
 }
 
@@ -55,7 +55,14 @@ test("workers share a port, and one page has the metrics of all", async () => {
   expect(before).toBeGreaterThanOrEqual(2);
   for (let i = 0; i < 5; i++) await ask(origin);
   expect(await counted()).toBe(before + 5);
-  expect(served.stdout.match(/serves 2 methods/g)).toHaveLength(1);
+  const [start] = await served.shown(/^.*serves 2 methods.*$/m, "stderr");
+  expect(served.stderr.match(/serves 2 methods/g)).toHaveLength(1);
+  expect(JSON.parse(start)).toMatchObject({
+    level: "info",
+    addresses: expect.arrayContaining([{ wire: "HTTP", address: `${origin}/rpc` }]),
+  });
+  // A banner would not be JSON.
+  expect(served.stdout).toBe("");
 
   // The counts of workers that have ended remain.
   served.child.kill("SIGHUP");

@@ -5,7 +5,7 @@ import { forget } from "../state/calls.ts";
 import { choose } from "../state/draft.ts";
 import { found, groups, isStream, methods, search, selectedName } from "../state/methods.ts";
 import { status } from "../state/session.ts";
-import { pane } from "../state/view.ts";
+import { goToCall, pane } from "../state/view.ts";
 import { CredentialsButton } from "./credentials.tsx";
 import { Icon } from "./icon.tsx";
 import { plural } from "./units.ts";
@@ -14,10 +14,19 @@ import { plural } from "./units.ts";
 export function MethodsPanel() {
   const list = useRef<HTMLDivElement>(null);
   const typed = search.value.trim();
-  /** Arrow keys, Home and End move through the methods; only one of them is a tab stop. */
+  /**
+   * Enter selects the match of the search. Arrow keys, Home and End move through the methods; only one of them is a
+   * tab stop.
+   */
   const walk = (event: KeyboardEvent): void => {
     const buttons = [...(list.current?.querySelectorAll<HTMLButtonElement>("button.method") ?? [])];
     const at = buttons.indexOf(document.activeElement as HTMLButtonElement);
+    if (at < 0 && event.key === "Enter") {
+      if (typed === "") return;
+      take(wantedOf(typed));
+      goToCall();
+      return;
+    }
     // In the search field, Home and End move the cursor.
     if (at < 0 && event.key !== "ArrowDown") return;
     const places: Readonly<Record<string, number>> = {
@@ -115,6 +124,12 @@ function MethodItem({ label, method }: { readonly label: string; readonly method
       </button>
     </li>
   );
+}
+
+/** The method with this name, else the first that the search shows; one that is not listed can be called too. */
+function wantedOf(typed: string): string {
+  const isNamed = found.value.some(({ name }) => name === typed);
+  return isNamed ? typed : (groups.value[0]?.methods[0]?.method.name ?? typed);
 }
 
 function take(name: string): void {

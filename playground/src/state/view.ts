@@ -14,6 +14,13 @@ export const tool = signal<Tool>("wire");
 export type Pane = "methods" | "call" | "tools";
 export const pane = signal<Pane>("call");
 
+/** Shows the call and puts the focus there. */
+export function goToCall(): void {
+  pane.value = "call";
+  // On a narrow screen the panel becomes visible in the next frame.
+  requestAnimationFrame(() => document.getElementById("call")?.focus());
+}
+
 export const isConnectOpen = signal(false);
 
 export function keepView(): void {

@@ -1,5 +1,6 @@
 import type { Log } from "callwire";
 import { createGateway, type Gateway, type GatewayOptions } from "callwire/gateway";
+import { tlsOptions, useClientTls } from "../client-tls.ts";
 import { defineCommand, option } from "../command.ts";
 import { countOf, framingOf, framings, refuseExtra } from "../command-arguments.ts";
 import { Failure, oneLine } from "../failure.ts";
@@ -29,6 +30,7 @@ export const command = defineCommand({
     to: option("url", "forward everything there; replaces a config"),
     "to-framing": option("name", "framing for --to", { values: framings }),
     "to-connections": option("number", "connection limit for --to (default 32 for stdio:)"),
+    ...tlsOptions,
     ...wireOptions,
     ...playgroundOption,
     ...metricsOption,
@@ -61,6 +63,7 @@ export const command = defineCommand({
       throw new Failure('gateway needs a config or --to; see "callwire gateway --help"');
     }
     refuseWithoutHttp(given);
+    await useClientTls(given);
     let started = (): void => {};
     let reloaded = new Promise<void>((resolve) => {
       started = resolve;

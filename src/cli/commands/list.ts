@@ -4,7 +4,7 @@ import { onlyArgument } from "../command-arguments.ts";
 import { describedSource } from "../described-source.ts";
 import { serverOptions } from "../server-options.ts";
 import { jsonLine, Terminal } from "../terminal.ts";
-import { widest } from "../text-columns.ts";
+import { showColumns } from "../text-columns.ts";
 
 export const command = defineCommand({
   usage: "<url | openrpc.json> [options]",
@@ -25,13 +25,15 @@ export const command = defineCommand({
       terminal.line(jsonLine(methods.map(({ name }) => name)));
       return;
     }
-    const width = widest(methods.map(({ name }) => name));
-    for (const { name, summary = "", "x-stream": stream, "x-upload": upload } of methods) {
-      const about = [stream && "(stream)", upload && "(upload)", printable(summary)].filter(
-        Boolean,
-      );
-      const padding = about.length === 0 ? "" : " ".repeat(Math.max(0, width - name.length) + 2);
-      terminal.line(`${terminal.cyan(printable(name))}${padding}${about.join(" ")}`);
-    }
+    const rows = methods.map(
+      ({ name, summary = "", "x-stream": stream, "x-upload": upload }) =>
+        [printable(name), markedAs({ stream, upload }, printable(summary))] as const,
+    );
+    showColumns(rows, terminal, { paint: terminal.cyan, indent: "" });
   },
 });
+
+function markedAs(marks: Readonly<Record<string, unknown>>, summary: string): string {
+  const names = Object.keys(marks).filter((name) => marks[name]);
+  return [...names.map((name) => `(${name})`), summary].join(" ");
+}

@@ -1,16 +1,14 @@
 import { printable } from "callwire";
 import { counted, type Terminal } from "../terminal.ts";
+import { showColumns } from "../text-columns.ts";
 import type { Inspection } from "./inspection.ts";
 import type { LimitRange } from "./limits.ts";
 
 export function showInspection(found: Inspection, terminal: Terminal): void {
-  const rows = rowsOf(found);
-  const width = Math.max(...rows.map(([name]) => name.length));
+  const rows = rowsOf(found).map(([name, text]) => [name, printable(text)] as const);
   terminal.line(terminal.bold(found.url));
   terminal.line();
-  for (const [name, text] of rows) {
-    terminal.line(`  ${terminal.dim(name.padEnd(width))}  ${printable(text)}`);
-  }
+  showColumns(rows, terminal, { paint: terminal.dim });
   terminal.line();
   terminal.line(
     terminal.dim(
