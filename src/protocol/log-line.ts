@@ -36,9 +36,19 @@ export function toConsole(line: string, level: keyof Log): void {
   console[level](line);
 }
 
+let lastLevel: keyof Log | undefined;
+let lastMessage: string | undefined;
+/** Level and message as they are written; most entries have those of the entry before. */
+let lastHead = "";
+
 /** One entry of a log. */
 export function jsonLine(level: keyof Log, fields: object, message: string): string {
-  return eventLine(fields, `,"level":"${level}","msg":${valueText(message)}`);
+  if (message !== lastMessage || level !== lastLevel) {
+    lastHead = `,"level":"${level}","msg":${valueText(message)}`;
+    lastLevel = level;
+    lastMessage = message;
+  }
+  return eventLine(fields, lastHead);
 }
 
 /**

@@ -124,6 +124,20 @@ describe("a line of the log", () => {
     }
   });
 
+  test("has its own level and message, also in the millisecond of another", () => {
+    vi.useFakeTimers({ now: 1_000 });
+    try {
+      for (const msg of ["call", "slow call", "slow call"]) {
+        for (const level of ["info", "warn", "info", "info"] as const) {
+          const time = "1970-01-01T00:00:01.000Z";
+          expect(JSON.parse(jsonLine(level, { a: 1 }, msg))).toEqual({ time, level, msg, a: 1 });
+        }
+      }
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
   test("is JSON, whatever its fields are", () => {
     const fields = {
       text: 'say "hi"\n',
