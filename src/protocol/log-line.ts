@@ -37,16 +37,16 @@ export function toConsole(line: string, level: keyof Log): void {
 }
 
 let lastLevel: keyof Log | undefined;
-let lastMessage: string | undefined;
-/** Level and message as they are written; most entries have those of the entry before. */
+let lastEvent: string | undefined;
+/** Level and event as they are written; most entries have those of the entry before. */
 let lastHead = "";
 
 /** One entry of a log. */
-export function jsonLine(level: keyof Log, fields: object, message: string): string {
-  if (message !== lastMessage || level !== lastLevel) {
-    lastHead = `,"level":"${level}","msg":${valueText(message)}`;
+export function jsonLine(level: keyof Log, fields: object, event: string): string {
+  if (event !== lastEvent || level !== lastLevel) {
+    lastHead = `,"level":"${level}","msg":${valueText(event)}`;
     lastLevel = level;
-    lastMessage = message;
+    lastEvent = event;
   }
   return eventLine(fields, lastHead);
 }
