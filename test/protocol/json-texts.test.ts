@@ -138,6 +138,25 @@ describe("a line of the log", () => {
     }
   });
 
+  test("has numbers as JSON.stringify writes them", () => {
+    const numbers = [
+      0,
+      -0,
+      1e-7,
+      0.0005,
+      0.1 + 0.2,
+      999_999.999,
+      1_000_000.001,
+      -1.5,
+      2 ** 53,
+      1e21,
+    ];
+    for (let thousandth = 0; thousandth < 2_100; thousandth++) numbers.push(thousandth / 1000);
+    for (const value of numbers.flatMap((each) => [each, each * 37, each])) {
+      expect(jsonLine("info", { value }, "m")).toContain(`"value":${JSON.stringify(value)}}`);
+    }
+  });
+
   test("is JSON, whatever its fields are", () => {
     const fields = {
       text: 'say "hi"\n',
