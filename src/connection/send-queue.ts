@@ -1,13 +1,20 @@
+import { utf8Length } from "../framing/utf8.ts";
+
 /** Longer messages are framed when they are queued, so that their bytes count: a character may take three. */
 const longText = 64 * 1024;
 const encoder = new TextEncoder();
+
+/** A frame that leaves in a write of its own. */
+interface Frame {
+  readonly data: string | Uint8Array;
+}
 
 /** Messages that the wire has not accepted yet. Those of one turn of the event loop leave in one write. */
 export class SendQueue {
   /** Makes the frames of some messages. */
   readonly #frame: (texts: readonly string[]) => string | Uint8Array;
   /** Short messages, and frames of long ones. */
-  #queued: (string | Uint8Array)[] = [];
+  #queued: (string | Frame)[] = [];
   /** How much is queued; changed by the queue only, as is `isEmpty`. */
   bytes = 0;
   isEmpty = true;
@@ -19,18 +26,18 @@ export class SendQueue {
 
   /** Returns whether the queue was empty. */
   add(text: string): boolean {
-    const queued = text.length <= longText ? text : this.#longFrame(text);
-    this.bytes += queued.length;
+    if (text.length > longText) return this.addFrame(this.#longFrame(text));
+    this.bytes += text.length;
     this.isEmpty = false;
-    return this.#queued.push(queued) === 1;
+    return this.#queued.push(text) === 1;
   }
 
-  /** The same for a frame of bytes. */
-  addFrame(frame: Uint8Array): boolean {
-    this.bytes += frame.length;
+  /** The same for a frame, each character of which is a byte. */
+  addFrame(data: string | Uint8Array): boolean {
+    this.bytes += data.length;
     this.isEmpty = false;
     this.#longOnes++;
-    return this.#queued.push(frame) === 1;
+    return this.#queued.push({ data }) === 1;
   }
 
   /** Takes one long message, or short ones with about `most` characters, to be written at once. */
@@ -41,12 +48,12 @@ export class SendQueue {
       return this.#frame(queued as string[]);
     }
     const [first] = queued;
-    if (first instanceof Uint8Array) {
+    if (typeof first === "object") {
       queued.shift();
       this.isEmpty = queued.length === 0;
       this.#longOnes--;
-      this.bytes -= first.length;
-      return first;
+      this.bytes -= first.data.length;
+      return first.data;
     }
     const texts: string[] = [];
     let length = 0;
@@ -68,9 +75,10 @@ export class SendQueue {
     this.#longOnes = 0;
   }
 
-  #longFrame(text: string): Uint8Array {
-    this.#longOnes++;
+  #longFrame(text: string): string | Uint8Array {
     const frame = this.#frame([text]);
-    return typeof frame === "string" ? encoder.encode(frame) : frame;
+    // A stream writes ASCII faster than we encode it.
+    const isEncoded = typeof frame !== "string" || utf8Length(frame) === frame.length;
+    return isEncoded ? frame : encoder.encode(frame);
   }
 }

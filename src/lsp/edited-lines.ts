@@ -1,4 +1,4 @@
-import { lineStarts } from "./line-starts.ts";
+import { carriageReturn, lineFeed, lineStarts } from "./line-starts.ts";
 import type { Range, TextDocumentContentChangeEvent } from "./model/structures.ts";
 import type { PositionEncoding } from "./position-encoding.ts";
 
@@ -80,6 +80,9 @@ function isBroken(text: string): boolean {
 
 /** The length of a line without its line break. */
 function contentLength(line: string): number {
-  if (line.endsWith("\r\n")) return line.length - 2;
-  return line.endsWith("\n") || line.endsWith("\r") ? line.length - 1 : line.length;
+  const last = line.length - 1;
+  const code = line.charCodeAt(last);
+  if (code === carriageReturn) return last;
+  if (code !== lineFeed) return line.length;
+  return line.charCodeAt(last - 1) === carriageReturn ? last - 1 : last;
 }

@@ -1,5 +1,5 @@
-const lineFeed = 10;
-const carriageReturn = 13;
+export const lineFeed = 10;
+export const carriageReturn = 13;
 
 /** Appends to `starts` where lines start that follow a line break in `text` between two offsets. */
 function addStarts(starts: number[], text: string, from: number, to: number): void {

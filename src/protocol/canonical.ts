@@ -1,4 +1,6 @@
+import { after, type Form, formAt, standsAt } from "./canonical-form.ts";
 import { type Id, noTypes, type Params, type Request } from "./message.ts";
+import { partStandsAt } from "./recent-method.ts";
 
 /** A response with a result. */
 export interface ResultMessage {
@@ -7,7 +9,6 @@ export interface ResultMessage {
   readonly id: Id | undefined;
 }
 
-const space = 0x20;
 const quote = 0x22;
 const comma = 0x2c;
 const zero = 0x30;
@@ -59,60 +60,12 @@ export function canonicalBatch(
   return text.charCodeAt(end) === closeBracket && end + 1 === text.length ? messages : undefined;
 }
 
-/** What is around the values of a message. */
-interface Form {
-  readonly hasSpaces: boolean;
-  readonly opening: readonly number[];
-  readonly methodKey: readonly number[];
-  readonly idKey: readonly number[];
-  readonly resultKey: readonly number[];
-  readonly nextMethodKey: readonly number[];
-  readonly nextParamsKey: readonly number[];
-  readonly nextIdKey: readonly number[];
-  /** Written by clients that accept rich values, if the params have none. */
-  readonly emptyTypes: string;
-  /** For searches, which need strings. */
-  readonly nextId: string;
-  readonly nextMessage: string;
-}
-
-/** As `JSON.stringify` writes it. */
-const compact = formWith("");
-/** As Python's `json.dumps` writes it. */
-const spaced = formWith(" ");
-
-/** The form with this after each colon and each comma. */
-function formWith(gap: string): Form {
-  const written = (part: string): string => part.replaceAll(/[:,]/g, `$&${gap}`);
-  const codes = (part: string): readonly number[] =>
-    Array.from(written(part), (character) => character.charCodeAt(0));
-  return {
-    hasSpaces: gap !== "",
-    opening: codes('{"jsonrpc":"2.0","'),
-    methodKey: codes('method":'),
-    idKey: codes('id":'),
-    resultKey: codes('result":'),
-    nextMethodKey: codes(',"method":'),
-    nextParamsKey: codes(',"params":'),
-    nextIdKey: codes(',"id":'),
-    emptyTypes: written(',"types":{}}'),
-    nextId: written(',"id":'),
-    nextMessage: written(',{"jsonrpc":"2.0","'),
-  };
-}
-
-/** The form of a message that starts there, by the character after its first colon. */
-function formAt(text: string, start: number): Form {
-  return text.charCodeAt(start + 11) === space ? spaced : compact;
-}
-
-/** Where the token after the separator at `at` starts; -1 if that is not written in this form. */
-function after(text: string, at: number, { hasSpaces }: Form): number {
-  if (!hasSpaces) return at + 1;
-  return text.charCodeAt(at + 1) === space ? at + 2 : -1;
-}
-
 function readMessage(text: string, start: number, form: Form): Request | ResultMessage | undefined {
+  const { recent } = form;
+  if (partStandsAt(text, recent.opening, start)) {
+    const params = readParams(text, start + recent.opening.length, form);
+    return params && endRequest(text, recent.method, params, form);
+  }
   if (!standsAt(text, form.opening, start)) return undefined;
   const at = start + form.opening.length;
   switch (text.charCodeAt(at)) {
@@ -138,9 +91,20 @@ function readMethodFirst(text: string, start: number, form: Form): Request | und
   if (method === undefined) return undefined;
   let params: Params | undefined;
   if (standsAt(text, form.nextParamsKey, end)) {
+    form.recent.missed(method);
     params = readParams(text, end + form.nextParamsKey.length, form);
     if (params === undefined) return undefined;
   }
+  return endRequest(text, method, params, form);
+}
+
+/** What follows the method and the params in a message with the method first. */
+function endRequest(
+  text: string,
+  method: string,
+  params: Params | undefined,
+  form: Form,
+): Request | undefined {
   let id: Id | undefined;
   // A notification has no id.
   if (standsAt(text, form.nextIdKey, end)) {
@@ -160,13 +124,23 @@ function readMethodFirst(text: string, start: number, form: Form): Request | und
 
 function readIdFirst(text: string, start: number, form: Form): Request | undefined {
   const id = readId(text, start);
-  if (id === undefined || !standsAt(text, form.nextMethodKey, end)) return undefined;
-  const method = readString(text, end + form.nextMethodKey.length);
-  if (method === undefined) return undefined;
+  if (id === undefined) return undefined;
+  const { recent } = form;
+  let method: string | undefined;
   let params: Params | undefined;
-  if (standsAt(text, form.nextParamsKey, end)) {
-    params = readParams(text, end + form.nextParamsKey.length, form);
+  if (partStandsAt(text, recent.middle, end)) {
+    method = recent.method;
+    params = readParams(text, end + recent.middle.length, form);
     if (params === undefined) return undefined;
+  } else {
+    if (!standsAt(text, form.nextMethodKey, end)) return undefined;
+    method = readString(text, end + form.nextMethodKey.length);
+    if (method === undefined) return undefined;
+    if (standsAt(text, form.nextParamsKey, end)) {
+      recent.missed(method);
+      params = readParams(text, end + form.nextParamsKey.length, form);
+      if (params === undefined) return undefined;
+    }
   }
   if (text.charCodeAt(end) !== closeBrace) return undefined;
   end++;
@@ -190,14 +164,6 @@ function parsedBetween(text: string, from: number, to: number): Params | undefin
   } catch {
     return undefined;
   }
-}
-
-/** A loop over char codes, because `startsWith` takes eight times as long. */
-function standsAt(text: string, part: readonly number[], at: number): boolean {
-  for (let i = 0; i < part.length; i++) {
-    if (text.charCodeAt(at + i) !== part[i]) return false;
-  }
-  return true;
 }
 
 function readId(text: string, start: number): Id | undefined {
@@ -239,9 +205,17 @@ function readNumber(text: string, start: number): number | undefined {
 
 function readParams(text: string, start: number, form: Form): Params | undefined {
   const params =
-    readNumbers(text, start, form) ?? readFlat(text, start, form) ?? readNested(text, start, form);
+    (endsNested(text)
+      ? undefined
+      : (readNumbers(text, start, form) ?? readFlat(text, start, form))) ??
+    readNested(text, start, form);
   if (params !== undefined || text.length > longestScanned) return params;
   return readValue(text, start) as Params | undefined;
+}
+
+/** Whether the params at the end of a message certainly have objects or arrays in them. */
+function endsNested(text: string): boolean {
+  return isClosing(text.charCodeAt(text.length - 3)) && text.charCodeAt(0) === openBrace;
 }
 
 /** One or two integers are the most common params, and JSON.parse costs ten times as much for them. */

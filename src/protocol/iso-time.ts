@@ -1,12 +1,22 @@
 const dayMs = 86_400_000;
 let lastDay = Number.NaN;
 let dayText = "";
+let lastMs = Number.NaN;
+let lastText = "";
 
 /**
  * The same as `toISOString` of a valid date. That spends most of its time on the day, which is cached because many dates
- * share it.
+ * share it. A busy server writes many log lines in one millisecond.
  */
 export function isoTime(ms: number): string {
+  if (ms !== lastMs) {
+    lastText = newIsoTime(ms);
+    lastMs = ms;
+  }
+  return lastText;
+}
+
+function newIsoTime(ms: number): string {
   const time = ((ms % dayMs) + dayMs) % dayMs;
   if (ms - time !== lastDay) {
     dayText = new Date(ms).toISOString().slice(0, -"00:00:00.000Z".length);

@@ -36,9 +36,19 @@ export function toConsole(line: string, level: keyof Log): void {
   console[level](line);
 }
 
+let lastLevel: keyof Log | undefined;
+let lastEvent: string | undefined;
+/** Level and event as they are written; most entries have those of the entry before. */
+let lastHead = "";
+
 /** One entry of a log. */
-export function jsonLine(level: keyof Log, fields: object, message: string): string {
-  return eventLine(fields, `,"level":"${level}","msg":${valueText(message)}`);
+export function jsonLine(level: keyof Log, fields: object, event: string): string {
+  if (event !== lastEvent || level !== lastLevel) {
+    lastHead = `,"level":"${level}","msg":${valueText(event)}`;
+    lastLevel = level;
+    lastEvent = event;
+  }
+  return eventLine(fields, lastHead);
 }
 
 /**
@@ -67,9 +77,21 @@ function nameText(name: string): string {
 }
 
 function valueText(value: unknown): string {
-  if (typeof value === "number") return Number.isFinite(value) ? `${value}` : "null";
+  if (typeof value === "number") return Number.isFinite(value) ? numberText(value) : "null";
   if (typeof value === "string" && isPlain(value)) return `"${value}"`;
   return safeJson(value);
+}
+
+const fractions: string[] = [];
+
+/** As a template writes it, but faster for durations: they have three decimals, which V8 searches for. */
+function numberText(value: number): string {
+  const thousandths = Math.round(value * 1000);
+  if (!(value >= 0 && value < 1_000_000) || thousandths / 1000 !== value) return `${value}`;
+  const rest = thousandths % 1000;
+  const fraction = fractions[rest] ?? `${rest / 1000}`.slice(1);
+  fractions[rest] = fraction;
+  return `${(thousandths - rest) / 1000}${fraction}`;
 }
 
 /** JSON of any value, on one line and without control characters. */

@@ -42,7 +42,9 @@ export class NodeByteStream implements ByteStream {
   write(data: string | Uint8Array): void {
     const writable = this.#writable;
     if (!writable.writable) return;
-    this.#write.call(writable, data, "utf8", this.#written);
+    // Copying ASCII takes a third of the time of encoding it.
+    const isAscii = typeof data === "string" && Buffer.byteLength(data) === data.length;
+    this.#write.call(writable, data, isAscii ? "latin1" : "utf8", this.#written);
     if (writable.writableLength > 0) this.#behind = true;
   }
 

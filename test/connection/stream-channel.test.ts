@@ -217,3 +217,17 @@ test("bytes are unreadable for a listener that takes only text", () => {
   stream.listener.data(frame as Uint8Array);
   expect(faults).toEqual([{ kind: "unreadable", message: "a message must be text" }]);
 });
+
+test.each(["a", "ä"])(
+  "a queued long message of %s counts as its bytes, and is sent in order",
+  (character) => {
+    const stream = new HandStream();
+    const channel = new StreamChannel(stream, { framing: newlineFraming, maxMessageBytes: 1000 });
+    const long = character.repeat(70_000);
+    for (const text of ["before", long, "after"]) channel.send(text);
+    const bytes = Buffer.byteLength(`before${long}\nafter`);
+    expect(channel.bufferedBytes).toBe(bytes);
+    channel.close();
+    expect(stream.writes.join("")).toBe(`before\n${long}\nafter\n`);
+  },
+);

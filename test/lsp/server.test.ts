@@ -119,6 +119,15 @@ describe("the lifecycle", () => {
     expect(editor.received).toEqual([]);
   });
 
+  test("messages may nest 256 levels, and no more", async () => {
+    const editor = new RawEditor({}, { methods: { own: () => "read" } });
+    await editor.initialize();
+    const nested = (levels: number): object =>
+      JSON.parse(`{"a":${"[".repeat(levels - 2)}${"]".repeat(levels - 2)}}`);
+    expect(await editor.request("own", nested(256))).toMatchObject({ result: "read" });
+    expect((await editor.request("own", nested(257))).error?.code).toBe(-32600);
+  });
+
   test("batches are refused", async () => {
     const editor = new RawEditor({});
     await editor.initialize();

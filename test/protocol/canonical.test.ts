@@ -1,6 +1,6 @@
 import { deepStrictEqual } from "node:assert";
 import fc from "fast-check";
-import { expect, onTestFinished, test, vi } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { canonicalBatch, canonicalMessage } from "../../src/protocol/canonical.ts";
 import { duplicateMember } from "../../src/protocol/envelope.ts";
 import { unparsable } from "../../src/protocol/json-text.ts";
@@ -262,6 +262,56 @@ test.each([
   expect(() => JSON.parse(text)).not.toThrow();
   expect(canonicalMessage(`{"jsonrpc":"2.0",${read}!`)).toBeUndefined();
   expect(canonicalMessage(text)).toBeUndefined();
+});
+
+describe("a method that is repeated", () => {
+  const idLast = (method: string, params: string) =>
+    `{"jsonrpc":"2.0","method":"${method}","params":${params},"id":7}`;
+  const idFirst = (method: string, params: string) =>
+    `{"jsonrpc":"2.0","id":7,"method":"${method}","params":${params}}`;
+  const withoutId = (method: string, params: string) =>
+    `{"jsonrpc":"2.0","method":"${method}","params":${params}}`;
+
+  test.each([
+    ["the id last", idLast],
+    ["the id first", idFirst],
+    ["no id", withoutId],
+  ])("is read as before with %s, and so are others", (_, write) => {
+    for (const form of [(text: string) => text, gapped]) {
+      const written = (method: string, params: string) => form(write(method, params));
+      for (let i = 0; i < 20; i++) canonicalMessage(written("repeated", `[${i}]`));
+      for (const method of [
+        "repeated",
+        "repeatex",
+        "repeat",
+        "repeated2",
+        "größere",
+        "__proto__",
+      ]) {
+        for (const params of ["[1]", '{"a":1}', '{"a":{"b":[1]}}', '[",\\"params\\":"]', "{}"]) {
+          const text = written(method, params);
+          const read = canonicalMessage(text);
+          expect(read).toMatchObject({ method });
+          expectSame(read, text);
+          expectSame(canonicalBatch(`[${text}]`, 1), `[${text}]`);
+        }
+      }
+      for (const params of ["[01]", "[1", "", "[1]}"])
+        expect(canonicalMessage(written("repeated", params))).toBeUndefined();
+      for (const unusual of ["repe\\u0061ted", 'repeated","method":"x'])
+        expect(canonicalMessage(written(unusual, "[1]"))).toBeUndefined();
+    }
+  });
+
+  test.each([idLast, idFirst])("is not read again, character by character", (write) => {
+    const text = write("compared", "[1]");
+    for (let i = 0; i < 20; i++) canonicalMessage(text);
+    const looked = vi.spyOn(String.prototype, "charCodeAt");
+    canonicalMessage(text);
+    const positions = looked.mock.calls.map(([at]) => at);
+    looked.mockRestore();
+    expect(positions).not.toContain(text.indexOf("compared"));
+  });
 });
 
 /** How often JSON.parse is called to read a text. */

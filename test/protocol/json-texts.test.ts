@@ -124,6 +124,39 @@ describe("a line of the log", () => {
     }
   });
 
+  test("has its own level and message, also in the millisecond of another", () => {
+    vi.useFakeTimers({ now: 1_000 });
+    try {
+      for (const msg of ["call", "slow call", "slow call"]) {
+        for (const level of ["info", "warn", "info", "info"] as const) {
+          const time = "1970-01-01T00:00:01.000Z";
+          expect(JSON.parse(jsonLine(level, { a: 1 }, msg))).toEqual({ time, level, msg, a: 1 });
+        }
+      }
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
+  test("has numbers as JSON.stringify writes them", () => {
+    const numbers = [
+      0,
+      -0,
+      1e-7,
+      0.0005,
+      0.1 + 0.2,
+      999_999.999,
+      1_000_000.001,
+      -1.5,
+      2 ** 53,
+      1e21,
+    ];
+    for (let thousandth = 0; thousandth < 2_100; thousandth++) numbers.push(thousandth / 1000);
+    for (const value of numbers.flatMap((each) => [each, each * 37, each])) {
+      expect(jsonLine("info", { value }, "m")).toContain(`"value":${JSON.stringify(value)}}`);
+    }
+  });
+
   test("is JSON, whatever its fields are", () => {
     const fields = {
       text: 'say "hi"\n',
