@@ -4,7 +4,8 @@ export { Connection } from "./connection.ts";
 export type { ConnectionOptions, FinishOptions } from "./connection-options.ts";
 export { memoryChannels, memoryPair } from "./memory-channel.ts";
 export type { Notice, Notices } from "./notices.ts";
-export { type Open, type ReconnectOptions, reconnecting } from "./reconnect.ts";
+export { type Open, reconnecting } from "./reconnect.ts";
+export type { ReconnectOptions } from "./reconnect-options.ts";
 export {
   type ByteListener,
   type ByteStream,

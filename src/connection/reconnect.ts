@@ -10,30 +10,9 @@ import { unlessCancelled } from "./cancelled-wait.ts";
 import type { Connection } from "./connection.ts";
 import { ChangingStates } from "./link-states.ts";
 import { connectionClosed, couldHaveRun, isDenied, isUnauthenticated } from "./lost-call.ts";
+import type { ReconnectOptions } from "./reconnect-options.ts";
 import { RetiredConnections } from "./retired-connections.ts";
 import { NotTaken, stoppedBefore } from "./shutdown-notice.ts";
-
-export interface ReconnectOptions {
-  /** Most attempts to restore a lost connection before waiting calls fail. @default 10 */
-  readonly attempts?: number;
-  /** The wait before the second attempt; it doubles with each attempt. @default 100 */
-  readonly delayMs?: number;
-  /** The longest wait between attempts. @default 10000 */
-  readonly maxDelayMs?: number;
-  /** Runs on each new connection before any call is sent, such as a login. */
-  readonly onConnect?: (connection: Connection) => unknown;
-  /** Called when a working connection was lost. */
-  readonly onLost?: (error: Error) => void;
-  /**
-   * Whether `open` can get other credentials, so that a connection that the server refused as unauthenticated is tried
-   * once more. Without it a refusal is final until the next call. @default false, or true if the link has `credentials`
-   */
-  readonly renews?: boolean;
-  /** Measures the waits; for tests. @default the system clock */
-  readonly clock?: Clock;
-  /** Returns 0 to 1; spreads the attempts of clients that lost the same server. @default Math.random */
-  readonly random?: () => number;
-}
 
 /** Opens a connection; `refused` says that the server refused the credentials of the last one. */
 export type Open = (signal: AbortSignal, refused: boolean) => Promise<Connection>;
@@ -57,6 +36,13 @@ export type Open = (signal: AbortSignal, refused: boolean) => Promise<Connection
  */
 export function reconnecting(open: Open, options: ReconnectOptions | boolean = true): Link {
   return new ReconnectingLink(open, options === true ? {} : options);
+}
+
+/** What is known of a call that is sent again. */
+interface Attempt {
+  readonly lost?: WireError;
+  used?: Connection | undefined;
+  sent?: Promise<Reply | undefined> | undefined;
 }
 
 class ReconnectingLink implements Link {
@@ -94,19 +80,29 @@ class ReconnectingLink implements Link {
   }
 
   send(request: Request, outgoing: Outgoing): Promise<Reply | undefined> {
-    return this.#send(request, outgoing, undefined);
+    const used = this.#current;
+    if (used === undefined || this.#closed || !used.isOpen) return this.#send(request, outgoing);
+    // Most calls need nothing of what follows, which would cost as much as sending them.
+    const sent = used.send(request, outgoing);
+    return sent.then(
+      (reply) => {
+        if (reply?.error !== undefined) return this.#send(request, outgoing, { used, sent });
+        this.#answered(used, reply);
+        return reply;
+      },
+      () => this.#send(request, outgoing, { used, sent }),
+    );
   }
 
-  /** `lost` is the failure of the previous attempt. */
+  /** `lost` is the failure of the previous attempt; the outcome of a first one may be known. */
   async #send(
     request: Request,
     outgoing: Outgoing,
-    lost: WireError | undefined,
+    { lost, used, sent }: Attempt = {},
   ): Promise<Reply | undefined> {
     let last = lost;
     let mayHaveRun = lost !== undefined && couldHaveRun(lost);
     let wanted = true;
-    let used: Connection | undefined;
     const carry = (connection: Connection): Promise<Reply | undefined> | undefined => {
       used = connection;
       // The caller may cancel when the gap is reported.
@@ -118,7 +114,10 @@ class ReconnectingLink implements Link {
     };
     for (let refusals = 0; ; refusals++) {
       try {
-        const reply = await unlessCancelled(this.#whileOpen(carry, last), outgoing, left);
+        const known = sent;
+        sent = undefined;
+        const reply = await (known ??
+          unlessCancelled(this.#whileOpen(carry, last), outgoing, left));
         if (this.#replaced(used, reply?.error) && !outgoing.upload?.begun) continue;
         this.#answered(used, reply);
         const refusal = this.#refusalIn(reply, outgoing, refusals);
@@ -156,17 +155,17 @@ class ReconnectingLink implements Link {
       let lost: WireError | undefined;
       try {
         const reply = await replies[i];
-        if (this.#replaced(used, reply?.error)) return this.#send(request, own, undefined);
+        if (this.#replaced(used, reply?.error)) return this.#send(request, own);
         this.#answered(used, reply);
         lost = this.#refusalIn(reply, own, 0);
         if (lost === undefined) return reply;
         await unlessCancelled(this.#unlessGone(used, 0), own);
       } catch (error) {
-        if (this.#replaced(used, error)) return this.#send(request, own, undefined);
+        if (this.#replaced(used, error)) return this.#send(request, own);
         if (!this.#mayRepeat(error, own)) throw error;
         lost = error;
       }
-      return this.#send(request, own, lost);
+      return this.#send(request, own, { lost });
     });
   }
 

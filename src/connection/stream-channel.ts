@@ -42,6 +42,8 @@ export interface StreamChannelOptions {
   readonly holdAboveBytes?: number;
   /** How long a message may take to arrive; stops peers that send a byte at a time. @default no limit */
   readonly arrivalTimeoutMs?: number;
+  /** Runs a function later: what is sent until then leaves in one write. @default queueMicrotask */
+  readonly defer?: (flush: () => void) => void;
 }
 
 /**
@@ -65,6 +67,7 @@ export class StreamChannel implements Channel, ByteListener, FrameSink {
   readonly #cutOversize: boolean;
   readonly #holdAbove: number;
   readonly #arrivalTimeoutMs: number | undefined;
+  readonly #defer: (flush: () => void) => void;
   readonly #flushLater = (): void => this.#flush();
   #listener: ChannelListener | undefined;
   readonly sendBytes: ((frame: Uint8Array) => void) | undefined;
@@ -82,14 +85,15 @@ export class StreamChannel implements Channel, ByteListener, FrameSink {
 
   constructor(stream: ByteStream, options: StreamChannelOptions) {
     this.#stream = stream;
-    const { framing } = options;
+    const { framing, defer = queueMicrotask } = options;
+    this.#defer = defer;
     this.#queue = new SendQueue((texts) =>
       texts.length === 1 ? framing.encode(texts[0] as string) : framing.encodeAll(texts),
     );
     if (framing.encodeBytes !== undefined) {
       this.sendBytes = (frame) => {
         const framed = framing.encodeBytes?.(frame) as Uint8Array;
-        if (this.#queue.addFrame(framed)) queueMicrotask(this.#flushLater);
+        if (this.#queue.addFrame(framed)) this.#defer(this.#flushLater);
       };
     }
     this.#decoder = framing.decoder({ maxMessageBytes: options.maxMessageBytes });
@@ -118,7 +122,7 @@ export class StreamChannel implements Channel, ByteListener, FrameSink {
   }
 
   send(text: string): void {
-    if (this.#queue.add(text)) queueMicrotask(this.#flushLater);
+    if (this.#queue.add(text)) this.#defer(this.#flushLater);
   }
 
   close(reason: CloseReason = "done"): void {

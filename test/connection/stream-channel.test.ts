@@ -98,6 +98,18 @@ describe("messages that leave in one turn", () => {
     expect(stream.writes).toHaveLength(1);
     expect(stream.writes[0]?.trim().split("\n")).toHaveLength(100);
   });
+
+  test("may wait for what else is read in this turn, as those of clients do", async () => {
+    const { stream } = serve(methods, { defer: setImmediate });
+    for (const id of [1, 2, 3]) {
+      stream.receive(call(id));
+      await Promise.resolve();
+    }
+    expect(stream.writes).toEqual([]);
+    await turn();
+    expect(stream.writes).toHaveLength(1);
+    expect(stream.writes[0]?.trim().split("\n")).toHaveLength(3);
+  });
 });
 
 describe("a stream that does not drain", () => {

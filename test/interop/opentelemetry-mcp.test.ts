@@ -295,6 +295,8 @@ describeWith(["npm peers"], "OpenTelemetry for MCP", () => {
       await client.connect();
       clock.advance(1_000);
       channel?.close();
+      // A call that is sent before the client knows of it would be lost too.
+      await new Promise((resolve) => setImmediate(resolve));
       await client.tools().all();
       expect(await sessions("client")).toEqual([
         [1, { "mcp.protocol.version": "2025-11-25", "error.type": "CONNECTION_LOST" }],

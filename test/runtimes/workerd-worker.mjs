@@ -1,4 +1,5 @@
 // The portable methods in a Worker of Cloudflare's runtime, over HTTP and WebSocket.
+import { a2aAgent, a2aHandler } from "callwire/a2a";
 import { fetchHandler } from "callwire/http";
 import { mcpFetchHandler, mcpServer, tool } from "callwire/mcp";
 import { wsHandler } from "callwire/ws";
@@ -7,7 +8,15 @@ import { portableServer } from "./portable-methods.mjs";
 const server = portableServer();
 const handler = fetchHandler(server);
 const hooks = wsHandler(server);
-const agents = mcpFetchHandler(
+const parrot = a2aHandler(
+  a2aAgent({
+    card: { name: "Parrot", description: "Repeats" },
+    async *execute({ text }) {
+      for (const word of text.split(" ")) yield word;
+    },
+  }),
+);
+const tools = mcpFetchHandler(
   mcpServer(
     {
       add: (/** @type {number} */ a, /** @type {number} */ b) => a + b,
@@ -23,7 +32,9 @@ const agents = mcpFetchHandler(
 export default {
   /** @param {Request} request */
   async fetch(request) {
-    if (new URL(request.url).pathname === "/mcp") return agents(request);
+    const { pathname } = new URL(request.url);
+    if (pathname === "/mcp") return tools(request);
+    if (pathname === "/a2a" || pathname.startsWith("/.well-known/")) return parrot(request);
     if (request.headers.get("upgrade") !== "websocket") return handler(request);
     const verdict = await hooks.upgrade(request);
     if (verdict instanceof Response) return verdict;

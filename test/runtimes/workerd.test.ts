@@ -1,4 +1,5 @@
 import { type Client, createClient, type Link } from "callwire";
+import { a2aClient } from "callwire/a2a";
 import { httpLink } from "callwire/http";
 import { mcpClient, mcpHttpLink } from "callwire/mcp/client";
 import { connectWebSocket, webSocketLink } from "callwire/ws";
@@ -57,7 +58,21 @@ describeWith(["workerd"], "a Worker", () => {
     await streams(client);
   });
 
-  test("serves agents, and asks them questions", async () => {
+  test("is an agent, with its card, tasks and streams", async () => {
+    const client = await a2aClient(new URL("/", url).href);
+    expect(await client.send("a b")).toMatchObject({
+      task: {
+        status: { state: "TASK_STATE_COMPLETED" },
+        artifacts: [{ parts: [{ text: "a" }, { text: "b" }] }],
+      },
+    });
+    const texts: unknown[] = [];
+    for await (const event of client.stream("c d"))
+      if ("artifactUpdate" in event) texts.push(event.artifactUpdate.artifact.parts[0]);
+    expect(texts).toMatchObject([{ text: "c" }, { text: "d" }]);
+  });
+
+  test("serves MCP clients, and asks them questions", async () => {
     await using client = mcpClient(mcpHttpLink(new URL("/mcp", url)), {
       name: "test",
       version: "1.0.0",

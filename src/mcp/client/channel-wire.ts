@@ -1,6 +1,7 @@
 import type { Channel } from "../../connection/channel.ts";
 import { Connection } from "../../connection/connection.ts";
-import { type ReconnectOptions, reconnecting } from "../../connection/reconnect.ts";
+import { reconnecting } from "../../connection/reconnect.ts";
+import type { ReconnectOptions } from "../../connection/reconnect-options.ts";
 import type { MaybePromise } from "../../protocol/message.ts";
 import type { Tap } from "../../protocol/tap.ts";
 import type { ClientEnd, McpWire } from "./wire.ts";

@@ -26,8 +26,9 @@ export class ClientDeclaration {
   readonly info: Implementation;
   readonly #capabilities: ClientCapabilities;
   readonly #tasks: object | undefined;
-  /** Least severe level of log messages to receive; without one, modern servers send none. */
-  logLevel: LogLevel | undefined;
+  #logLevel: LogLevel | undefined;
+  /** It is the same for all requests. */
+  #envelope: Readonly<Record<string, unknown>> | undefined;
 
   constructor(
     info: Implementation,
@@ -37,7 +38,17 @@ export class ClientDeclaration {
     this.info = info;
     this.#capabilities = capabilities;
     this.#tasks = taskCapability;
-    this.logLevel = logLevel;
+    this.#logLevel = logLevel;
+  }
+
+  /** Least severe level of log messages to receive; without one, modern servers send none. */
+  get logLevel(): LogLevel | undefined {
+    return this.#logLevel;
+  }
+
+  set logLevel(level: LogLevel | undefined) {
+    this.#logLevel = level;
+    this.#envelope = undefined;
   }
 
   /** The capabilities for `initialize`. */
@@ -51,9 +62,10 @@ export class ClientDeclaration {
   }
 
   /** What each modern request carries in its `_meta`. */
-  envelope(revision: ModernRevision): Record<string, unknown> {
+  envelope(revision: ModernRevision): Readonly<Record<string, unknown>> {
+    if (this.#envelope?.[MetaKey.ProtocolVersion] === revision) return this.#envelope;
     const { extensions } = this.#capabilities;
-    return {
+    this.#envelope = {
       [MetaKey.ProtocolVersion]: revision,
       [MetaKey.ClientInfo]: this.info,
       [MetaKey.ClientCapabilities]: {
@@ -62,6 +74,7 @@ export class ClientDeclaration {
       },
       ...(this.logLevel !== undefined && { [MetaKey.LogLevel]: this.logLevel }),
     };
+    return this.#envelope;
   }
 }
 

@@ -1,12 +1,11 @@
 import { Client } from "../../client/client.ts";
-import type { CallOptions } from "../../client/outgoing-call.ts";
+import type { OutgoingCall } from "../../client/outgoing-call.ts";
 import type { Notice } from "../../connection/notices.ts";
 import { type Clock, systemClock } from "../../protocol/clock.ts";
-import { RemoteError, WireError } from "../../protocol/errors.ts";
+import { WireError } from "../../protocol/errors.ts";
 import type { Handle, Middleware } from "../../protocol/handle.ts";
 import type { Log } from "../../protocol/log.ts";
 import type { Reply, Request } from "../../protocol/message.ts";
-import { methodNotFound } from "../../protocol/standard-errors.ts";
 import { pause } from "../../protocol/waiting.ts";
 import { callFacts } from "../call-facts.ts";
 import { mcpNotices } from "../notices.ts";
@@ -25,7 +24,8 @@ import { ObservedSession } from "./observed-session.ts";
 import { ResultCache } from "./result-cache.ts";
 import { longestRetryMs, retryMs } from "./retry-waits.ts";
 import { serverRequests } from "./server-requests.ts";
-import { type Patience, waitedFor } from "./waiting.ts";
+import { namingMethod } from "./unknown-method.ts";
+import { endWith, type Patience, type RequestOptions, waitedFor } from "./waiting.ts";
 import type { McpLink, McpWire } from "./wire.ts";
 
 /** Params of a request; MCP passes them by name only. */
@@ -142,9 +142,9 @@ export class ProtocolClient {
   async request<Result>(
     method: string,
     params: McpParams = {},
-    options?: CallOptions,
+    options?: RequestOptions,
   ): Promise<Result> {
-    const { era } = await this.connected(method, options);
+    const { era } = this.#server ?? (await this.connected(method, options));
     const cache = era === "modern" && !isAnswer(params) ? this.#cache : undefined;
     const kept = cache?.get(method, params);
     if (kept !== undefined) return kept as Result;
@@ -173,14 +173,17 @@ export class ProtocolClient {
     const { jsonrpc, method, id } = request;
     const params = (request.params ?? {}) as McpParams;
     const server = this.#server;
-    const _meta = {
+    const token = reports ? id : undefined;
+    if (server?.era !== "modern" && token === undefined) {
+      return { jsonrpc, method, id, params: request.params };
+    }
+    const _meta: Record<string, unknown> = {
       ...(server?.era === "modern" && this.declaration.envelope(server.revision)),
       // What a gateway sends about its client replaces what it sends about itself.
       ...(params._meta as object | undefined),
-      ...(id !== undefined && reports && { progressToken: id }),
     };
-    const isBare = Object.keys(_meta).length === 0;
-    return { jsonrpc, method, id, params: isBare ? request.params : { ...params, _meta } };
+    if (token !== undefined) _meta.progressToken = token;
+    return { jsonrpc, method, id, params: { ...params, _meta } };
   }
 
   /** Aborts when the client is closed. */
@@ -204,24 +207,38 @@ export class ProtocolClient {
     };
   }
 
-  #inServerEra(next: ReturnType<Middleware>): ReturnType<Middleware> {
-    return async (request, context) => {
+  #inServerEra(next: Handle): Handle {
+    const isTimed = this.#options.timeoutMs !== Number.POSITIVE_INFINITY;
+    return (request, context) => {
       // Progress extends the timeout of a tool call even if the caller does not listen to it.
       const reports =
-        context.outgoing?.options?.onProgress !== undefined || request.method === "tools/call";
+        context.outgoing?.options?.onProgress !== undefined ||
+        (isTimed && request.method === "tools/call");
+      endWith(context.outgoing as OutgoingCall);
       const server = this.#server;
-      try {
-        return await next(this.written(request, reports), context);
-      } catch (error) {
-        if (isHandshake(request.method) || !isSessionLost(error, server)) throw error;
-        await this.#renew(server);
-        return this.#resent(next(this.written(request, reports), context));
-      }
+      const sent = next(this.written(request, reports), context);
+      // Only over HTTP can a server forget a session and keep the connection.
+      if (!this.hasHeaders || server?.era !== "legacy" || isHandshake(request.method)) return sent;
+      return this.#inSession(sent, server, () => next(this.written(request, reports), context));
     };
   }
 
+  async #inSession(
+    sent: ReturnType<Handle>,
+    server: ServerDescription,
+    again: () => ReturnType<Handle>,
+  ): Promise<Reply | undefined> {
+    try {
+      return await sent;
+    } catch (error) {
+      if (!isSessionLost(error)) throw error;
+      await this.#renew(server);
+      return this.#resent(again());
+    }
+  }
+
   /** A request that a new session refuses too was not refused for its session. */
-  async #resent(reply: ReturnType<ReturnType<Middleware>>): Promise<Reply | undefined> {
+  async #resent(reply: ReturnType<Handle>): Promise<Reply | undefined> {
     try {
       return await reply;
     } catch (error) {
@@ -320,19 +337,9 @@ function isAnswer(params: McpParams): boolean {
   return params.inputResponses !== undefined || params.requestState !== undefined;
 }
 
-function isSessionLost(error: unknown, server: ServerDescription | undefined): boolean {
-  if (!(error instanceof WireError) || server?.era !== "legacy") return false;
+function isSessionLost(error: unknown): boolean {
+  if (!(error instanceof WireError)) return false;
   if (error instanceof SessionLost) return true;
   // A stream that could not be resumed has such a status too, but then the server has accepted the request.
   return error.code === "HTTP_STATUS" && (error.status === 404 || error.status === 405);
-}
-
-/** The usual message for an unknown method, which does not name it. */
-const bare = /^method not found\.?$/i;
-
-/** Adds the name of the MCP method to such an error; the user called a differently named function. */
-export function namingMethod(error: unknown, method: string): unknown {
-  if (!(error instanceof RemoteError) || error.code !== methodNotFound.code) return error;
-  if (!bare.test(error.message)) return error;
-  return new RemoteError(error.code, `${methodNotFound.message}: ${method}`, error.data);
 }

@@ -1,4 +1,3 @@
-import type { CallOptions } from "../../client/outgoing-call.ts";
 import { membersOf } from "../../protocol/envelope.ts";
 import { isRpcError, type RpcError, WireError } from "../../protocol/errors.ts";
 import { badReply } from "../../protocol/pair.ts";
@@ -10,7 +9,7 @@ import type { InputRequiredResult, Result } from "../results.ts";
 import type { Answering } from "./input.ts";
 import type { McpParams, ProtocolClient } from "./protocol-client.ts";
 import { checkedShape, inputRequired } from "./result-shapes.ts";
-import { answerTo, cancelSignal } from "./waiting.ts";
+import { answerTo, cancelSignal, type RequestOptions, signalOf } from "./waiting.ts";
 
 /** Most rounds of questions for one request; stops a server that asks forever. */
 const mostRounds = 32;
@@ -20,19 +19,19 @@ export async function requestInRounds<R extends Result>(
   protocol: ProtocolClient,
   method: string,
   params: McpParams,
-  options: CallOptions = {},
+  options: RequestOptions = {},
   input: Answering = protocol.input,
 ): Promise<R> {
-  const { signal } = options;
   let visits: ReturnType<typeof urlElicitations> | undefined;
-  let answers: McpParams = {};
+  let answers: McpParams | undefined;
   try {
     for (let round = 0; round < mostRounds; round++) {
       let result: R;
       try {
-        result = await protocol.request<R>(method, { ...params, ...answers }, options);
+        const all = answers === undefined ? params : { ...params, ...answers };
+        result = await protocol.request<R>(method, all, options);
       } catch (error) {
-        visits ??= urlElicitations(protocol, signal, input);
+        visits ??= urlElicitations(protocol, signalOf(options), input);
         await visits.after(error);
         continue;
       }
@@ -40,7 +39,7 @@ export async function requestInRounds<R extends Result>(
       answers = await answersFor(
         checkedShape(method, result as unknown as InputRequiredResult, inputRequired),
         protocol,
-        signal,
+        signalOf(options),
         input,
       );
     }

@@ -4,8 +4,9 @@ import { nextId } from "../../protocol/message.ts";
 import { pause } from "../../protocol/waiting.ts";
 import { MetaKey } from "../meta-keys.ts";
 import type { Task } from "../task.ts";
-import { type McpParams, namingMethod, type ProtocolClient } from "./protocol-client.ts";
+import type { McpParams, ProtocolClient } from "./protocol-client.ts";
 import { isTemporary, longestRetryMs, retryMs } from "./retry-waits.ts";
+import { namingMethod } from "./unknown-method.ts";
 
 /** Which changes to report. */
 export interface SubscriptionFilter {

@@ -23,6 +23,7 @@ import {
   toolEntry,
   toolResult,
 } from "./result-shapes.ts";
+import { type Ends, signalOf } from "./waiting.ts";
 
 /** Lists and calls the tools of a server; calls use what the lists say about a tool. */
 export class Tools {
@@ -50,12 +51,12 @@ export class Tools {
   async call(
     name: string,
     args: McpParams,
-    options: ToolCallOptions,
+    options: ToolCallOptions & Ends,
     input?: Answering,
   ): Promise<ToolResult> {
     const begun = await this.begin(name, args, options, input);
     if (!(begun instanceof McpTask)) return begun;
-    const { signal } = options;
+    const signal = signalOf(options);
     try {
       return this.#checked(name, await begun.result(signal === undefined ? {} : { signal }));
     } catch (error) {
@@ -67,11 +68,11 @@ export class Tools {
   async begin(
     name: string,
     args: McpParams,
-    options: ToolCallOptions,
+    options: ToolCallOptions & Ends,
     input?: Answering,
   ): Promise<ToolResult | McpTask> {
     const { task: asked, meta, ...rest } = options;
-    const server = await this.#protocol.connected("tools/call", rest);
+    const { server = await this.#protocol.connected("tools/call", rest) } = this.#protocol;
     const isLegacyTask =
       hasLegacyTasks(server) && (asked !== undefined || this.#known.needsTask(name));
     const ttl = asked?.ttlMs;
@@ -100,15 +101,17 @@ export class Tools {
     name: string,
     args: McpParams,
     params: McpParams,
-    options: McpCallOptions,
+    options: McpCallOptions & Ends,
     input: Answering | undefined,
   ): Promise<Result> {
+    const protocol = this.#protocol;
     const call = (): Promise<Result> => {
-      const headers = { ...options.headers, ...this.#known.headers(name, args) };
-      const all = { ...options, headers };
-      const sent = callOptions(all);
-      return requestInRounds<Result>(this.#protocol, "tools/call", params, sent, input);
+      const own = this.#known.headers(name, args);
+      const all =
+        own === undefined ? options : { ...options, headers: { ...options.headers, ...own } };
+      return requestInRounds<Result>(protocol, "tools/call", params, callOptions(all), input);
     };
+    if (!protocol.hasHeaders) return call();
     try {
       return await call();
     } catch (error) {

@@ -1,3 +1,4 @@
+import type { Ending } from "../../protocol/call-end.ts";
 import type { Clock, Timer } from "../../protocol/clock.ts";
 import { networkOf } from "../../protocol/network.ts";
 import { type Share, Shares } from "../../protocol/shares.ts";
@@ -10,16 +11,7 @@ import {
   type RoundRequester,
 } from "../server/client-requester.ts";
 import type { FeatureCall } from "../server/feature-call.ts";
-
-/** One call on its way to a server behind the gateway: how that server reaches the client. */
-export interface RelayedCall {
-  /** Aborts when the client cancels. */
-  readonly signal: AbortSignal;
-  /** The call as the gateway got it; in the modern era, that of the current round. */
-  readonly call: FeatureCall | undefined;
-  /** Asks the client. */
-  ask(request: InputRequest): Promise<object>;
-}
+import type { RelayedCall } from "./relayed-call.ts";
 
 export type Relay = (relayed: RelayedCall) => Promise<object>;
 
@@ -108,7 +100,10 @@ class HeldCall implements RelayedCall {
   readonly principal: string | undefined;
   readonly share: Share | undefined;
   call: FeatureCall | undefined;
+  prev: RelayedCall | undefined = undefined;
+  next: RelayedCall | undefined = undefined;
   readonly #controller = new AbortController();
+  readonly ending: Ending = { signal: this.#controller.signal };
   readonly #questions = new Map<string, Question>();
   readonly #forget: () => void;
   #count = 0;
@@ -129,10 +124,6 @@ class HeldCall implements RelayedCall {
       this.#wake();
     };
     running.then(over, over);
-  }
-
-  get signal(): AbortSignal {
-    return this.#controller.signal;
   }
 
   get isOver(): boolean {

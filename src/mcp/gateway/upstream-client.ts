@@ -1,18 +1,27 @@
 import type { Clock } from "../../protocol/clock.ts";
 import type { Middleware } from "../../protocol/handle.ts";
+import { LinkedList } from "../../protocol/linked-list.ts";
 import type { Log } from "../../protocol/log.ts";
 import type { ClientCapabilities, Implementation } from "../capabilities.ts";
 import { ClientDeclaration, type NegotiationOptions } from "../client/handshake.ts";
 import type { Answering, InputContext } from "../client/input.ts";
 import { ProtocolClient } from "../client/protocol-client.ts";
 import { Tools } from "../client/tools.ts";
+import type { RequestOptions } from "../client/waiting.ts";
 import type { McpWire } from "../client/wire.ts";
 import type { InputRequest } from "../client-input.ts";
 import { McpError } from "../errors.ts";
 import { directRequester } from "../server/client-requester.ts";
 import type { FeatureCall } from "../server/feature-call.ts";
 import type { Session } from "../server/session.ts";
-import type { RelayedCall } from "./held-calls.ts";
+import { type RelayedCall, RelayedInput } from "./relayed-call.ts";
+
+/** Passes one request on to the server. */
+export type Forward = (
+  client: UpstreamClient,
+  relayed: RelayedCall,
+  input: Answering,
+) => Promise<object>;
 
 export interface UpstreamClientOptions {
   readonly info: Implementation;
@@ -36,14 +45,21 @@ export class UpstreamClient {
   readonly protocol: ProtocolClient;
   readonly tools: Tools;
   /** The calls in progress: their clients answer the questions of the server. */
-  readonly #calls = new Set<RelayedCall>();
+  readonly #calls = new LinkedList<RelayedCall>();
   readonly #session: Session | undefined;
+  readonly #isWatched: boolean;
 
   constructor(wire: McpWire, { info, log, clock, session, era, use }: UpstreamClientOptions) {
     this.#session = session;
-    const input = this.#answering(session?.capabilities ?? anything, (request, context) =>
-      this.#answer(request, context),
-    );
+    this.#isWatched = use.length > 0;
+    const capabilities = session?.capabilities ?? anything;
+    const input: Answering = {
+      capabilities,
+      visitsPages: capabilities.elicitation?.url !== undefined,
+      taskCapability: undefined,
+      takesTasks: () => false,
+      answer: (request, context) => this.#answer(request, context),
+    };
     this.protocol = new ProtocolClient(wire, {
       declaration: new ClientDeclaration(info, input, undefined),
       input,
@@ -64,18 +80,19 @@ export class UpstreamClient {
   }
 
   /** Runs a call of a client, which answers the questions that the server asks meanwhile. */
-  async run(
-    relayed: RelayedCall,
-    relay: (relayed: RelayedCall, input: Answering) => Promise<object>,
-  ): Promise<object> {
+  async run(relayed: RelayedCall, forward: Forward): Promise<object> {
     this.#calls.add(relayed);
-    const capabilities = relayed.call?.client.capabilities ?? {};
-    const input = this.#answering(capabilities, (request) => relayed.ask(request));
     try {
-      return await relay(relayed, input);
+      return await forward(this, relayed, new RelayedInput(relayed));
     } finally {
-      this.#calls.delete(relayed);
+      this.#calls.remove(relayed);
     }
+  }
+
+  /** The options of a request that lasts as long as a call of a client. */
+  lasting({ ending }: RelayedCall): RequestOptions {
+    // Middleware may read the signal.
+    return this.#isWatched ? { signal: ending.signal } : { ending };
   }
 
   close(): Promise<void> {
@@ -98,7 +115,7 @@ export class UpstreamClient {
 
   /** The latest call, if all calls in progress are of one client. */
   #onlyCall(): RelayedCall | undefined {
-    const calls = [...this.#calls];
+    const calls = this.#calls.list();
     const owners = new Set(calls.map((each) => ownerOf(each.call) ?? each));
     return owners.size === 1 ? calls.at(-1) : undefined;
   }
@@ -106,16 +123,6 @@ export class UpstreamClient {
   #logged({ level, data, logger }: Readonly<Record<string, unknown>>): void {
     const call = this.#onlyCall()?.call;
     call?.message(level as never, data, typeof logger === "string" ? logger : undefined);
-  }
-
-  #answering(capabilities: ClientCapabilities, answer: Answering["answer"]): Answering {
-    return {
-      capabilities,
-      visitsPages: capabilities.elicitation?.url !== undefined,
-      taskCapability: undefined,
-      takesTasks: () => false,
-      answer,
-    };
   }
 }
 

@@ -20,8 +20,8 @@ import type { FeatureGroup, GroupTool } from "../server/feature-group.ts";
 import { type Prompt, prompt } from "../server/prompt.ts";
 import type { Complete, Resource } from "../server/resource.ts";
 import { uriTemplate } from "../server/uri-template.ts";
-import type { Forward, Upstream } from "./upstream.ts";
-import type { UpstreamClient } from "./upstream-client.ts";
+import type { Upstream } from "./upstream.ts";
+import type { Forward, UpstreamClient } from "./upstream-client.ts";
 
 export const noFeatures: FeatureGroup = {
   tools: [],
@@ -90,12 +90,15 @@ function toolOf(upstream: Upstream, tool: ToolDescription): GroupTool {
   const taskSupport = execution?.taskSupport ?? "forbidden";
   const forward =
     (args: Readonly<Record<string, unknown>>): Forward =>
-    async ({ tools, protocol }, relayed, input) => {
-      const { signal } = relayed;
-      const onProgress = (value: unknown): void => relayed.call?.progress(value);
-      const meta = metaFor(relayed.call, protocol);
-      const options = { signal, onProgress, meta };
-      const result = await tools.call(name, args, options, input);
+    async (client, relayed, input) => {
+      const { call } = relayed;
+      const onProgress =
+        call?.meta?.progressToken === undefined
+          ? undefined
+          : (value: unknown) => relayed.call?.progress(value);
+      const meta = metaFor(call, client.protocol);
+      const options = { ...client.lasting(relayed), onProgress, meta };
+      const result = await client.tools.call(name, args, options, input);
       return { ...result, content: prefix.contents(result.content) } satisfies ToolResult;
     };
   return {
@@ -115,12 +118,11 @@ function toolOf(upstream: Upstream, tool: ToolDescription): GroupTool {
 /** The `_meta` of a request as the client sent it, with what a modern server needs to know about that client. */
 function metaFor(call: FeatureCall | undefined, { server }: ProtocolClient): Meta | undefined {
   if (call === undefined) return undefined;
-  const { progressToken, ...sent } = call.meta ?? {};
-  const own = Object.entries(sent).filter(([key]) => !key.startsWith("io.modelcontextprotocol/"));
-  if (server?.era !== "modern") return own.length === 0 ? undefined : Object.fromEntries(own);
+  const own = call.meta && ownMeta(call.meta);
+  if (server?.era !== "modern") return own;
   const { capabilities, logLevel } = call.caller;
   return {
-    ...Object.fromEntries(own),
+    ...own,
     [MetaKey.ClientCapabilities]: {
       ...capabilities,
       extensions: { ...capabilities.extensions, [tasksExtension]: {} },
@@ -129,12 +131,19 @@ function metaFor(call: FeatureCall | undefined, { server }: ProtocolClient): Met
   };
 }
 
+/** What of it is not about the connection to this gateway. */
+function ownMeta({ progressToken, ...sent }: Meta): Meta | undefined {
+  const own = Object.entries(sent).filter(([key]) => !key.startsWith("io.modelcontextprotocol/"));
+  return own.length === 0 ? undefined : Object.fromEntries(own);
+}
+
 /** A request that is sent on as it is. */
 function request(method: string, params: Readonly<Record<string, unknown>>): Forward {
-  return async ({ protocol }, { signal, call }, input) => {
-    const _meta = metaFor(call, protocol);
+  return async (client, relayed, input) => {
+    const { protocol } = client;
+    const _meta = metaFor(relayed.call, protocol);
     const all = _meta === undefined ? params : { ...params, _meta };
-    return completed(await requestInRounds(protocol, method, all, { signal }, input));
+    return completed(await requestInRounds(protocol, method, all, client.lasting(relayed), input));
   };
 }
 

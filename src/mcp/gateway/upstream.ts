@@ -6,7 +6,6 @@ import type { Log } from "../../protocol/log.ts";
 import { serverBusy } from "../../protocol/standard-errors.ts";
 import type { Implementation } from "../capabilities.ts";
 import type { NegotiationOptions } from "../client/handshake.ts";
-import type { Answering } from "../client/input.ts";
 import { longestRetryMs, retryMs } from "../client/retry-waits.ts";
 import { type Subscription, subscribe } from "../client/subscription.ts";
 import type { McpWire } from "../client/wire.ts";
@@ -15,9 +14,10 @@ import { type Meta, MetaKey } from "../meta-keys.ts";
 import type { Catalog } from "../server/catalog.ts";
 import type { FeatureCall } from "../server/feature-call.ts";
 import type { Session } from "../server/session.ts";
-import type { HeldCalls, Relay, RelayedCall } from "./held-calls.ts";
+import type { HeldCalls } from "./held-calls.ts";
 import type { Prefix } from "./names.ts";
-import { UpstreamClient } from "./upstream-client.ts";
+import { DirectCall } from "./relayed-call.ts";
+import { type Forward, UpstreamClient } from "./upstream-client.ts";
 import { featuresOf, noFeatures } from "./upstream-features.ts";
 
 export interface UpstreamSettings {
@@ -40,13 +40,6 @@ export interface UpstreamSurroundings {
   /** Wraps each request to a server. */
   readonly use: readonly Middleware[];
 }
-
-/** Passes one request on to the server. */
-export type Forward = (
-  client: UpstreamClient,
-  relayed: RelayedCall,
-  input: Answering,
-) => Promise<object>;
 
 /** How long a server may take to come back before its tools disappear. */
 const graceMs = 2_000;
@@ -91,19 +84,16 @@ export class Upstream {
 
   /** Runs one request of a client; throws the error for that client. */
   async forward(call: FeatureCall, forward: Forward): Promise<object> {
-    const run: Relay = async (relayed) => {
-      const client = this.#clientOf(call.caller.session);
-      return client.run(relayed, (each, input) => forward(client, each, input));
-    };
     try {
       const { rounds } = call;
+      const client = this.#clientOf(call.caller.session);
       const result = await (rounds === undefined
-        ? run({ signal: call.signal, call, ask: (request) => call.ask(request) })
-        : this.#around.held.run(call, rounds, run));
+        ? client.run(new DirectCall(call), forward)
+        : this.#around.held.run(call, rounds, (relayed) => client.run(relayed, forward)));
       return withoutEnvelope(result);
     } catch (error) {
       // The server may be lost for good; then its entries must leave the catalog.
-      if (error instanceof WireError && !call.signal.aborted) void this.refresh();
+      if (error instanceof WireError && call.ended === undefined) void this.refresh();
       throw failureOf(error);
     }
   }

@@ -1,4 +1,5 @@
 import { type JsonSchemaObject, jsonSchemaOf } from "../../openrpc/json-schema.ts";
+import type { Ending } from "../../protocol/call-end.ts";
 import type { CallContext, CallFacts } from "../../protocol/context.ts";
 import { RpcError } from "../../protocol/errors.ts";
 import type { Log } from "../../protocol/log.ts";
@@ -85,6 +86,7 @@ export class FeatureCall implements McpCall {
   }
   /** Set if the questions of this call go out with its reply. */
   get rounds(): RoundRequester | undefined {
+    if (this.#caller.session !== undefined) return undefined;
     const requester = this.#ask();
     return requester instanceof RoundRequester ? requester : undefined;
   }
@@ -93,6 +95,10 @@ export class FeatureCall implements McpCall {
   }
   get signal(): AbortSignal {
     return this.#detached?.signal ?? this.#outer.signal;
+  }
+  /** What tells that the call is over, without a signal if it can. */
+  get ending(): Ending {
+    return this.#detached ?? this.#outer;
   }
   get deadline(): number | undefined {
     return this.#detached === undefined ? this.#outer.deadline : undefined;

@@ -57,6 +57,8 @@ export async function spawnConnection(
   const own = new StreamChannel(stream, {
     framing,
     maxMessageBytes: maxIncomingBytes(limits),
+    // Gathers the calls of everything read in this turn, for example on the sockets of a gateway.
+    defer: setImmediate,
   });
   const channel = options.wrapChannel?.(own) ?? own;
   return new Connection(channel, {

@@ -1,4 +1,5 @@
-import { type ReconnectOptions, reconnecting } from "../../connection/reconnect.ts";
+import { reconnecting } from "../../connection/reconnect.ts";
+import type { ReconnectOptions } from "../../connection/reconnect-options.ts";
 import type { Link } from "../../protocol/link.ts";
 import { type ProcessOptions, spawnConnection } from "./connect.ts";
 

@@ -50,6 +50,8 @@ export async function connectSocket(options: ConnectOptions): Promise<Connection
   const own = new StreamChannel(socketStream(socket), {
     framing,
     maxMessageBytes: maxIncomingBytes(limits),
+    // Gathers the calls of everything read in this turn, for example on the sockets of a gateway.
+    defer: setImmediate,
     cutOversize: true,
   });
   const channel = options.wrapChannel?.(own) ?? own;

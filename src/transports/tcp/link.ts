@@ -1,4 +1,5 @@
-import { type ReconnectOptions, reconnecting } from "../../connection/reconnect.ts";
+import { reconnecting } from "../../connection/reconnect.ts";
+import type { ReconnectOptions } from "../../connection/reconnect-options.ts";
 import type { Link } from "../../protocol/link.ts";
 import { wrongAddress } from "../../protocol/url.ts";
 import { type ConnectOptions, connectSocket, mustHaveOneTarget } from "./connect.ts";

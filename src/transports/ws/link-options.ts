@@ -1,7 +1,8 @@
 import type { Channel } from "../../connection/channel.ts";
 import type { Connection } from "../../connection/connection.ts";
 import type { HeartbeatOptions } from "../../connection/heartbeat.ts";
-import { type Open, type ReconnectOptions, reconnecting } from "../../connection/reconnect.ts";
+import { type Open, reconnecting } from "../../connection/reconnect.ts";
+import type { ReconnectOptions } from "../../connection/reconnect-options.ts";
 import { systemClock } from "../../protocol/clock.ts";
 import type { CredentialSource } from "../../protocol/credentials.ts";
 import { defaultConnectTimeoutMs } from "../../protocol/defaults.ts";

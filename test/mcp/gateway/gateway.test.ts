@@ -286,6 +286,20 @@ test("a client of an earlier era gets nothing of the envelope of a modern server
   expect(Object.keys(result)).toEqual(["content"]);
 });
 
+test("a server is asked for progress only if the client asks for it", async () => {
+  const tokens: unknown[] = [];
+  const watching: Middleware = (next) => (request, context) => {
+    tokens.push((context as { meta?: { progressToken?: unknown } }).meta?.progressToken);
+    return next(request, context);
+  };
+  const server = mcpServer({ work: () => 1 }, { ...info, use: [watching] });
+  const gateway = mcpGateway({ files: mcpMemoryLink(server) }, info);
+  await using client = clientOf(gateway, { timeoutMs: Number.POSITIVE_INFINITY });
+  await client.callTool("files_work");
+  await client.callTool("files_work", {}, { onProgress: () => {} });
+  expect(tokens).toEqual([undefined, expect.anything()]);
+});
+
 test("a server without a prefix keeps its names", async () => {
   const gateway = mcpGateway({ notes: { link: mcpMemoryLink(everything()), prefix: "" } }, info);
   await using client = clientOf(gateway);
