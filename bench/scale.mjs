@@ -20,7 +20,9 @@ const { port, pid } = await nats.ask("start");
 console.log(
   `Node ${process.versions.node}, ${availableParallelism()} cores of ${cpus()[0]?.model}\n`,
 );
-console.log("| work per call | workers | calls per second | µs CPU caller | nats-server | worker |");
+console.log(
+  "| work per call | workers | calls per second | µs CPU caller | nats-server | worker |",
+);
 console.log("| --- | ---: | ---: | ---: | ---: | ---: |");
 for (const work of ["add", "250 µs of CPU", "5 ms of waiting"]) {
   for (const count of [1, 2, 4]) console.log(await measured(work, count));
