@@ -102,7 +102,8 @@ export class ConnectionState implements Buffering {
   }
 
   get bufferedBytes(): number {
-    return this.#channel.bufferedBytes + (this.#channel.arrivingBytes ?? 0);
+    const { bufferedBytes, arrivingBytes = 0 } = this.#channel;
+    return bufferedBytes + arrivingBytes + (this.beside?.unreadBytes ?? 0);
   }
 
   shed(): void {

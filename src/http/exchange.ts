@@ -1,5 +1,5 @@
 import type { Answer } from "../protocol/answer.ts";
-import type { AttachedReply } from "../protocol/attachments.ts";
+import { type AttachedReply, countedBytes } from "../protocol/attachments.ts";
 import { type AnswerReceiver, later } from "../protocol/later-answer.ts";
 import type { Linked } from "../protocol/linked-list.ts";
 import { Origin, type Peer, unreachablePeer } from "../protocol/origin.ts";
@@ -290,7 +290,7 @@ export class Exchange implements AnswerReceiver, EventHost, BodyReader, Linked<E
     const { contentType, length, stream } = multipartBody(text, attached, attachments);
     const headers = { ...this.#headers(status, text, own), "content-type": contentType };
     const sized = length === undefined ? headers : { ...headers, "content-length": `${length}` };
-    this.message.sendStream(status, stream(), sized);
+    this.message.sendStream(status, stream(), sized, countedBytes(attachments));
   }
 
   /** Begins a response of events; undefined if that is too late. */

@@ -21,6 +21,7 @@ import { NodeHead } from "./node-head.ts";
 import { countRequest, inTurn } from "./pipeline.ts";
 import {
   countable,
+  countHeld,
   countUnread,
   hasRoomFor,
   largeReplyLength,
@@ -217,8 +218,14 @@ export class NodeMessage implements HttpMessage {
     );
   }
 
-  sendStream(status: number, bytes: ReadableStream<Uint8Array>, headers: HeaderRecord): void {
+  sendStream(
+    status: number,
+    bytes: ReadableStream<Uint8Array>,
+    headers: HeaderRecord,
+    held: number,
+  ): void {
     this.#response.writeHead(status, headers);
+    countHeld(this.#response, held, this.#limits.buffers);
     void writeStream(this.#response, bytes, this.#limits.writeTimeoutMs);
   }
 

@@ -11,7 +11,7 @@ const maxWaitingLength = 16 * 1024 * 1024;
 const bytesOfRequest = 8 * 1024;
 /** What a name or value of a header takes besides its characters, with its place in both forms that Node keeps. */
 const bytesOfHeaderText = 64;
-/** With fewer names and values, a request that does not wait is not counted: even a thousand of them take little memory. */
+/** A hundred headers. With fewer, a request that does not wait is not counted: even a thousand take little memory. */
 const manyHeaderTexts = 200;
 
 /** A request that was read. */
@@ -92,6 +92,10 @@ function bytesOf({ rawHeaders = [] }: Partial<IncomingMessage>): number {
   return bytes;
 }
 
+export function hasManyHeaders({ rawHeaders }: IncomingMessage): boolean {
+  return rawHeaders?.length > manyHeaderTexts;
+}
+
 /** Whether a request waits for an earlier one of its connection. */
 function isWaiting(response: ServerResponse): boolean {
   // A response has its socket from its turn until its end; an imitation of Node's response may never have one.
@@ -105,7 +109,7 @@ export function countRequest(
   buffers: WireBuffers,
 ): void {
   const { socket } = request;
-  if (!isWaiting(response) && !(request.rawHeaders?.length > manyHeaderTexts)) return;
+  if (!isWaiting(response) && !hasManyHeaders(request)) return;
   if (!(socket instanceof Socket) || socket.closed) return;
   const queue = queues.get(socket) ?? new PipelineQueue(socket, buffers);
   queues.set(socket, queue);
