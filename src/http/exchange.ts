@@ -4,6 +4,7 @@ import { type AnswerReceiver, later } from "../protocol/later-answer.ts";
 import type { Linked } from "../protocol/linked-list.ts";
 import { Origin, type Peer, unreachablePeer } from "../protocol/origin.ts";
 import { abandonCalls, callsOf, endCalls, endSubscriptions } from "../protocol/origin-calls.ts";
+import { warnRarely } from "../protocol/rare-warning.ts";
 import type { Service } from "../protocol/service.ts";
 import { connectionLost, cutShort } from "../protocol/standard-errors.ts";
 import { type ArrivingParts, openParts } from "./arriving-parts.ts";
@@ -109,7 +110,9 @@ export class Exchange implements AnswerReceiver, EventHost, BodyReader, Linked<E
 
   failed(fault: BodyFault): void {
     if (fault === "overload") {
-      this.#host.service.log.warn({}, "refused a request because all connections buffer too much");
+      const { log, running } = this.#host.service;
+      const sentence = "refused a request because all connections buffer too much";
+      warnRarely(log, running.clock, {}, sentence);
     }
     if (fault === "consumed") {
       this.#host.service.log.error({}, "other code read the body of a request before this handler");
