@@ -36,6 +36,7 @@ class PipelineQueue implements Buffering {
     buffers.opened(this);
     socket.once("close", () => {
       buffers.closed(this);
+      this.#release();
       // Node does so only for the response that has the socket, and whatever waits for it would be kept.
       for (const response of this.#requests.keys())
         if (response.socket === null) response.emit("close");
@@ -76,13 +77,18 @@ class PipelineQueue implements Buffering {
 
   shed(): void {
     this.#isShed = true;
-    // Their bodies are released now, but Node keeps the requests until the end of the turn, which may read many others.
+    // Node keeps the requests until the end of the turn, which may read many others.
+    this.#release();
+    this.#socket.destroy();
+  }
+
+  /** Drops the bodies. */
+  #release(): void {
     for (const held of this.#requests.values()) {
       held.length = 0;
       held.run = undefined;
     }
     this.#length = 0;
-    this.#socket.destroy();
   }
 }
 

@@ -17,7 +17,7 @@ test("peers that do not send JSON-RPC are logged once a minute", async () => {
   const tcp = await serveSocket(createServer({}, { log }), { port: 0 });
   onTestFinished(() => tcp.close());
   for (let i = 0; i < 3; i++) {
-    const socket = connect(tcp.port, "127.0.0.1").resume();
+    const socket = connect(tcp.port as number, "127.0.0.1").resume();
     socket.write("x\n".repeat(10));
     await once(socket, "close");
   }

@@ -1,11 +1,15 @@
 /** Pipelined requests take memory until their turn comes, whatever they ask for. */
+import { EventEmitter, once } from "node:events";
 import type { ServerResponse } from "node:http";
+import { Socket } from "node:net";
 import { gzipSync } from "node:zlib";
 import { method } from "callwire";
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { compressionJobs } from "../../src/http/node-codings.ts";
+import { inTurn } from "../../src/http/pipeline.ts";
 import { UnreadChunks } from "../../src/http/unread-chunks.ts";
+import { WireBuffers } from "../../src/protocol/memory-bounds.ts";
 import { deferred } from "../transports/contract/wire.ts";
 import { post, RawClient, serve } from "../transports/http/wire.ts";
 
@@ -118,4 +122,17 @@ test("short chunks of a file that waits are copied together", () => {
   expect(unread.shift()).toHaveLength(2);
   expect(unread.shift()).toBeUndefined();
   expect(unread.length).toBe(0);
+});
+
+test("what a request wanted is dropped when its client has left before its turn", async () => {
+  const socket = new Socket();
+  const response = Object.assign(new EventEmitter(), { socket: null, headersSent: false });
+  let runs = 0;
+  const run = (): void => void runs++;
+  inTurn({ socket } as never, response as never, new WireBuffers(1e6), run, 1_000);
+  socket.destroy();
+  await once(socket, "close");
+  response.emit("socket");
+  await Promise.resolve();
+  expect(runs).toBe(0);
 });
