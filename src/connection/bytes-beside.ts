@@ -3,6 +3,7 @@ import {
   type AttachedReply,
   type Attachments,
   attachedIn,
+  countedBytes,
 } from "../protocol/attachments.ts";
 import { membersOf } from "../protocol/envelope.ts";
 import { WireError } from "../protocol/errors.ts";
@@ -48,6 +49,8 @@ export class BytesBeside implements ByteReader {
     params: new Map<Id, LeavingBytes>(),
     result: new Map<Id, LeavingBytes>(),
   };
+  /** Bytes in memory of results that the peer has not read. */
+  unreadBytes = 0;
   /** What it has asked for, by its numbers. */
   readonly #leaving = new Map<number, LeavingStream>();
 
@@ -163,15 +166,19 @@ export class BytesBeside implements ByteReader {
     const { origin, isOpen } = this.#state;
     const { result: replies } = this.#messages;
     if (id === undefined || replies.has(id) || origin.hasAllStreams || !isOpen) return false;
+    const bytes = countedBytes(attachments);
     const done = (): void => {
       replies.delete(id);
       origin.count(-1, -1);
+      this.unreadBytes -= bytes;
     };
     const failed = (err: unknown): void => {
       this.#state.log.warn({ err, id }, "the bytes of a result could not be read");
     };
     origin.count(1, 1);
     replies.set(id, new LeavingBytes(attachments, attached.length, { done, failed }));
+    this.unreadBytes += bytes;
+    this.#state.running.buffers.moved(bytes);
     return true;
   }
 

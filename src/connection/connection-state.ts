@@ -5,6 +5,7 @@ import type { Buffering } from "../protocol/memory-bounds.ts";
 import type { Params } from "../protocol/message.ts";
 import type { Origin } from "../protocol/origin.ts";
 import { abandonCalls } from "../protocol/origin-calls.ts";
+import { warnRarely } from "../protocol/rare-warning.ts";
 import { requestText } from "../protocol/serialize.ts";
 import type { ServerRunning } from "../protocol/server-running.ts";
 import { connectionLost } from "../protocol/standard-errors.ts";
@@ -102,7 +103,8 @@ export class ConnectionState implements Buffering {
   }
 
   get bufferedBytes(): number {
-    return this.#channel.bufferedBytes + (this.#channel.arrivingBytes ?? 0);
+    const { bufferedBytes, arrivingBytes = 0 } = this.#channel;
+    return bufferedBytes + arrivingBytes + (this.beside?.unreadBytes ?? 0);
   }
 
   shed(): void {
@@ -110,12 +112,17 @@ export class ConnectionState implements Buffering {
     // A socket keeps its bytes until it has closed.
     this.#isShed = true;
     const { bufferedBytes: bytes } = this;
-    this.log.warn(
+    this.warn(
       { bytes },
       "closed a slow connection because all connections together buffer too much",
     );
     // At once: bytes that wait for a closing message would stay in memory without being counted.
     this.close(new WireError("CONNECTION_LOST", "the peer reads too slowly"), "dead");
+  }
+
+  /** Logs what peers can cause on one connection after the other. */
+  warn(fields: object, message: string): void {
+    warnRarely(this.log, this.running.clock, fields, message);
   }
 
   get canPause(): boolean {
@@ -177,7 +184,7 @@ export class ConnectionState implements Buffering {
     const { bufferedBytes } = this.#channel;
     // Checked before sending: one long message alone does not make a slow reader.
     if (!this.isOpen || bufferedBytes <= this.limits.maxBufferedBytes) return true;
-    this.log.warn({ bytes: bufferedBytes }, "closed a connection whose peer does not read");
+    this.warn({ bytes: bufferedBytes }, "closed a connection whose peer does not read");
     this.close(new WireError("CONNECTION_LOST", "the peer does not read"), "slow-reader");
     return false;
   }

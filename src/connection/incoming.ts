@@ -257,7 +257,7 @@ export class Incoming implements ChannelListener {
   }
 
   #warn(fault: string): void {
-    this.#state.log.warn({ fault }, "closed a connection whose peer does not send JSON-RPC");
+    this.#state.warn({ fault }, "closed a connection whose peer does not send JSON-RPC");
   }
 
   #cutOff(sentence: string): void {

@@ -4,6 +4,7 @@ import type { WireBuffers } from "../protocol/memory-bounds.ts";
 import { asError } from "../protocol/standard-errors.ts";
 import type { BodyFault, HttpMessage, MessageLimits } from "./http-message.ts";
 import { type ByteSource, MultipartError, MultipartReader } from "./multipart-reader.ts";
+import { UnreadChunks } from "./unread-chunks.ts";
 import { bytesOverload, WaitingBytes } from "./waiting-bytes.ts";
 
 /** Reads the message, which is the first part of a multipart body; gives the fault if that is not possible. */
@@ -62,8 +63,7 @@ const mostHeld = 4 * 1024 * 1024;
 
 /** One part, as far as it has arrived and was not read. */
 interface Slot {
-  readonly chunks: Uint8Array[];
-  bytes: number;
+  readonly chunks: UnreadChunks;
   isEnded: boolean;
   /** Whether the program has begun to read it. */
   isRead: boolean;
@@ -127,7 +127,7 @@ export class ArrivingParts implements Attachments {
     this.#reader.cancel();
     this.#waiting?.release();
     for (const slot of this.#slots.values()) {
-      slot.chunks.length = 0;
+      slot.chunks.clear();
       slot.wake?.();
     }
   }
@@ -138,7 +138,6 @@ export class ArrivingParts implements Attachments {
       if (this.#failure !== undefined) throw this.#failure;
       const chunk = slot.chunks.shift();
       if (chunk !== undefined) {
-        slot.bytes -= chunk.length;
         this.#waiting?.add(-chunk.length);
         // A reader of a later part may have waited for this one.
         void this.#pump();
@@ -157,9 +156,8 @@ export class ArrivingParts implements Attachments {
   #drop(slot: Slot): void {
     slot.isDropped = true;
     slot.isRead = true;
-    slot.chunks.length = 0;
-    this.#waiting?.add(-slot.bytes);
-    slot.bytes = 0;
+    this.#waiting?.add(-slot.chunks.length);
+    slot.chunks.clear();
     // The sender of a reply stops only if its connection closes. All parts were opened when the result was decoded.
     const isReply = this.maxBytes !== undefined;
     const slots = [...this.#slots.values()];
@@ -185,7 +183,6 @@ export class ArrivingParts implements Attachments {
     if (chunk !== undefined) {
       if (slot.isDropped) return;
       slot.chunks.push(chunk);
-      slot.bytes += chunk.length;
       this.#waiting?.add(chunk.length);
     } else {
       slot.isEnded = true;
@@ -204,7 +201,7 @@ export class ArrivingParts implements Attachments {
   /** Whether the current part has to be read first. */
   #isHeldUp(): boolean {
     const slot = this.#slot(this.#current);
-    if (slot.wake !== undefined || slot.bytes < mostHeld) return false;
+    if (slot.wake !== undefined || slot.chunks.length < mostHeld) return false;
     // Its reader is slow, but will continue.
     if (!slot.isRead) {
       const sentence = `part ${this.#current} must be read before the parts after it`;
@@ -217,8 +214,7 @@ export class ArrivingParts implements Attachments {
     const known = this.#slots.get(part);
     if (known !== undefined) return known;
     const slot = {
-      chunks: [],
-      bytes: 0,
+      chunks: new UnreadChunks(),
       isEnded: false,
       isRead: false,
       isDropped: false,

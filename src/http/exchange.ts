@@ -1,9 +1,10 @@
 import type { Answer } from "../protocol/answer.ts";
-import type { AttachedReply } from "../protocol/attachments.ts";
+import { type AttachedReply, countedBytes } from "../protocol/attachments.ts";
 import { type AnswerReceiver, later } from "../protocol/later-answer.ts";
 import type { Linked } from "../protocol/linked-list.ts";
 import { Origin, type Peer, unreachablePeer } from "../protocol/origin.ts";
 import { abandonCalls, callsOf, endCalls, endSubscriptions } from "../protocol/origin-calls.ts";
+import { warnRarely } from "../protocol/rare-warning.ts";
 import type { Service } from "../protocol/service.ts";
 import { connectionLost, cutShort } from "../protocol/standard-errors.ts";
 import { type ArrivingParts, openParts } from "./arriving-parts.ts";
@@ -109,7 +110,9 @@ export class Exchange implements AnswerReceiver, EventHost, BodyReader, Linked<E
 
   failed(fault: BodyFault): void {
     if (fault === "overload") {
-      this.#host.service.log.warn({}, "refused a request because all connections buffer too much");
+      const { log, running } = this.#host.service;
+      const sentence = "refused a request because all connections buffer too much";
+      warnRarely(log, running.clock, {}, sentence);
     }
     if (fault === "consumed") {
       this.#host.service.log.error({}, "other code read the body of a request before this handler");
@@ -290,7 +293,7 @@ export class Exchange implements AnswerReceiver, EventHost, BodyReader, Linked<E
     const { contentType, length, stream } = multipartBody(text, attached, attachments);
     const headers = { ...this.#headers(status, text, own), "content-type": contentType };
     const sized = length === undefined ? headers : { ...headers, "content-length": `${length}` };
-    this.message.sendStream(status, stream(), sized);
+    this.message.sendStream(status, stream(), sized, countedBytes(attachments));
   }
 
   /** Begins a response of events; undefined if that is too late. */

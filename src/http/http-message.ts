@@ -53,12 +53,23 @@ export interface HttpMessage {
   openBody(): ByteSource | BodyFault;
   /** The rest of the body arrives while its call runs, for as long as that takes. */
   allowLateBody(): void;
-  /** Runs what answers a request without a body, after the earlier requests of the connection were answered. */
-  inTurn(run: () => void): void;
+  /**
+   * Runs what answers a request after the earlier requests of the connection were answered. `length` characters that were
+   * read of its body are kept until then.
+   */
+  inTurn(run: () => void, length?: number): void;
   /** Sends JSON, compressed if there is a coding, or no body if the text is empty; throws if a header is invalid. */
   send(status: number, text: string, headers: HeaderRecord | undefined, coding?: Coding): void;
-  /** Sends bytes as fast as the client reads them; cancels them if it disconnects. */
-  sendStream(status: number, bytes: ReadableStream<Uint8Array>, headers: HeaderRecord): void;
+  /**
+   * Sends bytes as fast as the client reads them; cancels them if it disconnects. `held` of them are in memory until they
+   * are sent.
+   */
+  sendStream(
+    status: number,
+    bytes: ReadableStream<Uint8Array>,
+    headers: HeaderRecord,
+    held: number,
+  ): void;
   /** Sends a response while the body still arrives; its headers should close the connection. */
   sendEarly(status: number, text: string, headers: HeaderRecord | undefined): void;
   /** Whether it can compress events so that each can be read when it arrives. */

@@ -2,11 +2,11 @@ import { constants as sizes } from "node:buffer";
 import type { Transform } from "node:stream";
 import zlib, { constants } from "node:zlib";
 import { decodeUtf8 } from "../framing/utf8.ts";
-import type { BodyBytes } from "./body-bytes.ts";
 import type { Coding, SentBody } from "./content-coding.ts";
-import type { BodyReader } from "./http-message.ts";
+import type { BodyReader, MessageLimits } from "./http-message.ts";
 import { JobQueue } from "./job-queue.ts";
 import { largeReplyLength } from "./unread-reply.ts";
+import { WaitingBytes } from "./waiting-bytes.ts";
 
 type Done = (error: Error | null, bytes: Buffer) => void;
 
@@ -124,22 +124,28 @@ export function compress(text: string, coding: Coding): Promise<Buffer> {
 }
 
 /**
- * Inflates a body that has arrived completely, when its turn comes, to at most `maxBytes`. Inflating it while it arrives
- * would let slow clients hold what an inflater needs: a kilobyte of brotli can make that a megabyte.
+ * Inflates a body that has arrived completely, when its turn comes, to at most `maxMessageBytes`. Inflating it while it
+ * arrives would let slow clients hold what an inflater needs: a kilobyte of brotli can make that a megabyte.
  */
 export function inflateLater(
-  body: BodyBytes,
+  body: Uint8Array,
   coding: Coding,
-  maxBytes: number,
+  { maxMessageBytes, buffers }: Pick<MessageLimits, "maxMessageBytes" | "buffers">,
   reader: BodyReader,
 ): void {
-  const limit = { maxOutputLength: Math.min(maxBytes, sizes.MAX_LENGTH) };
+  const limit = { maxOutputLength: Math.min(maxMessageBytes, sizes.MAX_LENGTH) };
+  let sent: Uint8Array | undefined = body;
+  const waiting = new WaitingBytes(buffers, () => {
+    sent = undefined;
+    reader.failed("overload");
+  });
+  waiting.add(body.length);
   compressionJobs.run((ended) => {
-    if (body.hasFailed) {
+    waiting.release();
+    if (sent === undefined) {
       ended();
       return;
     }
-    const sent = body.takeBytes();
     (codecs.get(coding) as Codec).inflate(sent, limit, (error, bytes) => {
       ended();
       if (error === null) reader.received(decodeUtf8(bytes, 0, bytes.length), sent);

@@ -18,9 +18,10 @@ import { NodeByteSource, writeStream } from "./node-bytes.ts";
 import { compressLater, compressNow, inflateLater, nodeCodings } from "./node-codings.ts";
 import { NodeEventSink, whenClosed } from "./node-event-sink.ts";
 import { NodeHead } from "./node-head.ts";
-import { inTurn } from "./pipeline.ts";
+import { countRequest, inTurn } from "./pipeline.ts";
 import {
   countable,
+  countHeld,
   countUnread,
   hasRoomFor,
   largeReplyLength,
@@ -60,6 +61,7 @@ export class NodeMessage implements HttpMessage {
     this.#response = response;
     this.#limits = limits;
     this.#awaitsContinue = awaitsContinue;
+    countRequest(request, response, limits.buffers);
   }
 
   get headers(): IncomingHttpHeaders {
@@ -124,10 +126,9 @@ export class NodeMessage implements HttpMessage {
     };
     const finish = (): void => {
       if (coding !== undefined) {
-        inflateLater(body, coding as Coding, this.#limits.maxMessageBytes, {
-          received: (text, sent) => this.#hand(reader, text, sent),
-          failed: (fault) => reader.failed(fault),
-        });
+        const sent = body.takeBytes();
+        // In turn, or a connection could have any number of bodies wait for a thread.
+        this.inTurn(() => inflateLater(sent, coding as Coding, this.#limits, reader), sent.length);
         return;
       }
       const text = body.takeText();
@@ -172,13 +173,11 @@ export class NodeMessage implements HttpMessage {
   }
 
   #hand(reader: BodyReader, text: string | undefined, sent: SentBody | undefined): void {
-    const { buffers } = this.#limits;
-    const run = (): void => reader.received(text, sent);
-    inTurn(this.#request, this.#response, buffers, run, text?.length);
+    this.inTurn(() => reader.received(text, sent), text?.length);
   }
 
-  inTurn(run: () => void): void {
-    inTurn(this.#request, this.#response, this.#limits.buffers, run);
+  inTurn(run: () => void, length?: number): void {
+    inTurn(this.#request, this.#response, this.#limits.buffers, run, length);
   }
 
   send(status: number, text: string, headers: HeaderRecord | undefined, coding?: Coding): void {
@@ -219,8 +218,14 @@ export class NodeMessage implements HttpMessage {
     );
   }
 
-  sendStream(status: number, bytes: ReadableStream<Uint8Array>, headers: HeaderRecord): void {
+  sendStream(
+    status: number,
+    bytes: ReadableStream<Uint8Array>,
+    headers: HeaderRecord,
+    held: number,
+  ): void {
     this.#response.writeHead(status, headers);
+    countHeld(this.#response, held, this.#limits.buffers);
     void writeStream(this.#response, bytes, this.#limits.writeTimeoutMs);
   }
 

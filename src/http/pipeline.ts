@@ -7,53 +7,123 @@ const queues = new WeakMap<Socket, PipelineQueue>();
 /** A client that pipelines more requests than this, in number or in characters, is disconnected. */
 const maxWaiting = 1_000;
 const maxWaitingLength = 16 * 1024 * 1024;
-/** What Node keeps of a request besides its body: both messages, their headers and listeners. */
+/** What Node keeps of a request besides its headers and body: both messages and listeners. */
 const bytesOfRequest = 8 * 1024;
+/** What a name or value of a header takes besides its characters, with its place in both forms that Node keeps. */
+const bytesOfHeaderText = 64;
+/** A hundred headers. With fewer, a request that does not wait is not counted: even a thousand take little memory. */
+const manyHeaderTexts = 200;
 
-/** A request that waits. */
-interface Waiting {
-  /** Its length in characters. */
-  readonly length: number;
+/** A request that was read. */
+interface HeldRequest {
+  /** The length of its body in characters, if it waits. */
+  length: number;
+  /** What answers it, if it waits. */
   run: (() => void) | undefined;
 }
 
-/** The requests of one connection that were read and wait for the reply to an earlier one. */
+/** The requests of one connection that were read and wait for the reply to an earlier one, or have many headers. */
 class PipelineQueue implements Buffering {
   readonly #socket: Socket;
-  readonly #waiting = new Set<Waiting>();
+  readonly #requests = new Map<ServerResponse, HeldRequest>();
+  /** Characters of bodies that wait. */
   #length = 0;
+  #bytes = 0;
   #isShed = false;
 
   constructor(socket: Socket, buffers: WireBuffers) {
     this.#socket = socket;
     buffers.opened(this);
-    socket.once("close", () => buffers.closed(this));
+    socket.once("close", () => {
+      buffers.closed(this);
+      this.#release();
+      // Node does so only for the response that has the socket, and whatever waits for it would be kept.
+      for (const response of this.#requests.keys())
+        if (response.socket === null) response.emit("close");
+    });
   }
 
   get bufferedBytes(): number {
-    return this.#length + this.#waiting.size * bytesOfRequest;
+    return this.#length + this.#bytes;
   }
 
-  /** False if it may not wait. */
-  add(waiting: Waiting): boolean {
-    if (this.#isShed || this.#waiting.size >= maxWaiting) return false;
-    if (this.#length + waiting.length > maxWaitingLength) return false;
-    this.#waiting.add(waiting);
-    this.#length += waiting.length;
-    return true;
+  has(response: ServerResponse): boolean {
+    return this.#requests.has(response);
   }
 
-  remove(waiting: Waiting): void {
-    if (this.#waiting.delete(waiting)) this.#length -= waiting.length;
+  add(response: ServerResponse, bytes: number): void {
+    this.#requests.set(response, { length: 0, run: undefined });
+    this.#bytes += bytes;
+    response.once("close", () => {
+      this.#requests.delete(response);
+      this.#bytes -= bytes;
+    });
+    if (this.#requests.size > maxWaiting) this.shed();
+  }
+
+  wait(response: ServerResponse, length: number, run: () => void): void {
+    const held = this.#requests.get(response);
+    if (held === undefined || this.#isShed) return;
+    held.length = length;
+    held.run = run;
+    this.#length += length;
+    if (this.#length > maxWaitingLength) this.shed();
+    response.once("socket", () => {
+      this.#length -= held.length;
+      // Node has not finished assigning the socket.
+      queueMicrotask(() => held.run?.());
+    });
   }
 
   shed(): void {
     this.#isShed = true;
-    // Their bodies are released now, but Node keeps the requests until the end of the turn, which may read many others.
-    for (const waiting of this.#waiting) waiting.run = undefined;
-    this.#length = 0;
+    // Node keeps the requests until the end of the turn, which may read many others.
+    this.#release();
     this.#socket.destroy();
   }
+
+  /** Drops the bodies. */
+  #release(): void {
+    for (const held of this.#requests.values()) {
+      held.length = 0;
+      held.run = undefined;
+    }
+    this.#length = 0;
+  }
+}
+
+function bytesOf({ rawHeaders = [] }: Partial<IncomingMessage>): number {
+  let bytes = bytesOfRequest;
+  for (const text of rawHeaders) bytes += text.length + bytesOfHeaderText;
+  return bytes;
+}
+
+export function hasManyHeaders({ rawHeaders }: IncomingMessage): boolean {
+  return rawHeaders?.length > manyHeaderTexts;
+}
+
+/** Whether a request waits for an earlier one of its connection. */
+function isWaiting(response: ServerResponse): boolean {
+  // A response has its socket from its turn until its end; an imitation of Node's response may never have one.
+  return response.socket === null && !response.headersSent;
+}
+
+/** Counts a request that was read, if that takes much memory; disconnects the client if it is too much. */
+export function countRequest(
+  request: IncomingMessage,
+  response: ServerResponse,
+  buffers: WireBuffers,
+): void {
+  const { socket } = request;
+  if (!isWaiting(response) && !hasManyHeaders(request)) return;
+  if (!(socket instanceof Socket) || socket.closed) return;
+  const queue = queues.get(socket) ?? new PipelineQueue(socket, buffers);
+  queues.set(socket, queue);
+  if (queue.has(response)) return;
+  const bytes = bytesOf(request);
+  queue.add(response, bytes);
+  if (buffers.hasRoom) buffers.moved(bytes);
+  else queue.shed();
 }
 
 /**
@@ -69,22 +139,11 @@ export function inTurn(
   length = 0,
 ): void {
   const { socket } = request;
-  // A response has its socket from its turn until its end; an imitation of Node's response may never have one.
-  if (response.socket !== null || response.headersSent || !(socket instanceof Socket)) {
+  if (!isWaiting(response) || !(socket instanceof Socket)) {
     run();
     return;
   }
-  const queue = queues.get(socket) ?? new PipelineQueue(socket, buffers);
-  queues.set(socket, queue);
-  const waiting: Waiting = { length, run };
-  if (!buffers.hasRoom || !queue.add(waiting)) {
-    socket.destroy();
-    return;
-  }
-  response.once("socket", () => {
-    queue.remove(waiting);
-    // Node has not finished assigning the socket.
-    queueMicrotask(() => waiting.run?.());
-  });
-  buffers.moved(length + bytesOfRequest);
+  countRequest(request, response, buffers);
+  queues.get(socket)?.wait(response, length, run);
+  buffers.moved(length);
 }

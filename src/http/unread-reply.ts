@@ -33,6 +33,15 @@ export function countUnread(
   countUnsent(response, buffers);
 }
 
+/** Counts bytes beside a reply until the response is closed. */
+export function countHeld(response: ServerResponse, bytes: number, buffers: WireBuffers): void {
+  if (bytes === 0 || response.destroyed) return;
+  const held = { bufferedBytes: bytes, shed: () => void response.destroy() };
+  buffers.opened(held);
+  response.once("close", () => buffers.closed(held));
+  buffers.moved(bytes);
+}
+
 /** A large reply that waits until it is compressed, and counts as unread until then. */
 export class UncompressedReply implements Buffering {
   readonly #response: ServerResponse;

@@ -9,6 +9,9 @@ import type { ServerRunning } from "../protocol/server-running.ts";
 import { failUploads, itemUnreadable, receiveUpload } from "../protocol/upload.ts";
 import type { BodyFault, MessageLimits } from "./http-message.ts";
 
+/** What a line takes besides its characters: most of its memory, if it is short. */
+const bytesOfLine = 64;
+
 /** Receives the first line of a body, or why there is none. */
 export interface UploadReader {
   begun(line: string): void;
@@ -71,9 +74,10 @@ export class UploadBody implements Buffering, FrameSink {
   /** Takes a chunk; returns a promise if no more should be read until it resolves. */
   push(chunk: Uint8Array): Promise<void> | undefined {
     if (this.#isOver) return undefined;
+    const before = this.bufferedBytes;
     this.#partial += chunk.length;
-    this.#limits.buffers.moved(chunk.length);
     this.#decoder.push(chunk, this);
+    this.#limits.buffers.moved(Math.max(0, this.bufferedBytes - before));
     this.#deliver();
     if (this.#isOver || this.#credit > 0 || !this.#hasBegun) return undefined;
     return new Promise((resolve) => {
@@ -113,7 +117,7 @@ export class UploadBody implements Buffering, FrameSink {
     this.#partial = 0;
     if (this.#hasBegun) {
       this.#lines.push(line);
-      this.#waiting += line.length;
+      this.#waiting += line.length + bytesOfLine;
     } else {
       this.#hasBegun = true;
       this.#reader.begun(line);
@@ -131,7 +135,7 @@ export class UploadBody implements Buffering, FrameSink {
       const line = this.#lines.shift();
       if (line === undefined) break;
       this.#credit--;
-      this.#waiting -= line.length;
+      this.#waiting -= line.length + bytesOfLine;
       this.#take?.(line);
     }
     if (this.#lines.length === 0 && !this.isArriving && !this.#isOver) this.#take?.(undefined);

@@ -10,6 +10,16 @@ export interface Attachments {
   discard(): void;
   /** Most bytes of them that are held in memory. @default 10 MiB */
   readonly maxBytes?: number | undefined;
+  /** Bytes of them that are in memory until they are sent. @default 0 */
+  readonly heldBytes?: number;
+}
+
+/** Longer bytes of one message count as this many, so that a method may return more than all connections may buffer. */
+const mostCounted = 32 * 1024 * 1024;
+
+/** What the bytes of a message count as memory until they are sent. */
+export function countedBytes({ heldBytes = 0 }: Attachments): number {
+  return Math.min(heldBytes, mostCounted);
 }
 
 /** Bytes beside the reply to a call. */

@@ -4,6 +4,18 @@ import type { Log } from "./log.ts";
 /** Least time between two lines. */
 const quietMs = 60_000;
 
+/** The warnings of each log, by their messages. */
+const known = new WeakMap<Log, Map<string, RareWarning>>();
+
+/** Logs a warning that strangers can cause on any number of connections; see `RareWarning`. */
+export function warnRarely(log: Log, clock: Clock, fields: object, message: string): void {
+  const warnings = known.get(log) ?? new Map<string, RareWarning>();
+  known.set(log, warnings);
+  const warning = warnings.get(message) ?? new RareWarning(log, clock, message);
+  warnings.set(message, warning);
+  warning.warn(fields);
+}
+
 /** Logs an event that strangers can cause any number of times: once a minute, with how many were left out. */
 export class RareWarning {
   readonly #log: Log;

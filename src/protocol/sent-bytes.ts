@@ -36,6 +36,14 @@ export class SentBytes implements Attachments {
     return this;
   }
 
+  /** Blobs are left out, because they may be files. */
+  get heldBytes(): number {
+    const lengths = this.#values.map(({ value }) =>
+      value instanceof Uint8Array ? value.length : 0,
+    );
+    return lengths.reduce((sum, length) => sum + length, 0);
+  }
+
   open(part: number): ReadableStream<Uint8Array> {
     const { value } = this.#values[part - 1] ?? {};
     if (value === undefined) throw new RangeError(`there is no part ${part}`);

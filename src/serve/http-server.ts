@@ -5,6 +5,7 @@ import { createServer as createSecureServer } from "node:https";
 import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { NodeHead } from "../http/node-head.ts";
+import { countRequest } from "../http/pipeline.ts";
 import { busy, notFound, unavailable, upgradeRequired } from "../http/refusal.ts";
 import { hasUpload } from "../http/upload-sockets.ts";
 import { defaultDrainMs, defaultMinTlsVersion } from "../protocol/defaults.ts";
@@ -274,6 +275,8 @@ export class HttpServer implements AsyncDisposable {
 
   /** A request whose path has no service. */
   #other(request: IncomingMessage, response: ServerResponse, path: string, waits: boolean): void {
+    countRequest(request, response, this.#guard.limits.buffers);
+    if (request.socket.destroyed) return;
     const handler = this.#handlers.at(path) ?? this.#pageAt(path);
     if (handler === undefined) {
       const probed = probe(path, this.#isDraining(), this.#options.ready);

@@ -1,11 +1,13 @@
 /** Bytes beside messages, and requests that wait, take memory that the limits of a server must count. */
-import { EventEmitter } from "node:events";
+import { EventEmitter, once } from "node:events";
+import type { IncomingMessage } from "node:http";
 import { connect, Socket } from "node:net";
 import { createClient, createServer, silentLog } from "callwire";
 import { httpLink } from "callwire/http";
 import { serveHttp } from "callwire/http/node";
 import { webSocketLink } from "callwire/ws";
 import { expect, onTestFinished, test } from "vitest";
+import { WebSocket } from "ws";
 import { BodyBytes } from "../../src/http/body-bytes.ts";
 import { inTurn } from "../../src/http/pipeline.ts";
 import { WireBuffers } from "../../src/protocol/memory-bounds.ts";
@@ -149,4 +151,37 @@ test("all bytes of a reply together have the limit of the link", async () => {
   const narrow = createClient(httpLink(url, { maxReplyBytes: 100 * kibibyte }), { values: "rich" });
   onTestFinished(() => narrow.close());
   await expect(narrow.call("values")).rejects.toBeInstanceOf(Error);
+});
+
+test("bytes of results that nobody reads count as buffered on a connection", async () => {
+  const { url } = await serve(
+    { bytes: () => new Uint8Array(150 * kibibyte) },
+    {},
+    { maxWireBytes: 200 * kibibyte },
+  );
+  const ws = new WebSocket(`${url.replace("http", "ws")}/ws`);
+  const closed = once(ws, "close");
+  await once(ws, "open");
+  ws.send('{"jsonrpc":"2.0","method":"$/acceptsBytes","params":{"maxFrameBytes":65536},"id":1}');
+  await once(ws, "message");
+  for (let id = 2; id < 4; id++)
+    ws.send(`{"jsonrpc":"2.0","method":"bytes","types":{},"id":${id}}`);
+  await closed;
+});
+
+test("bytes of results that nobody reads count as buffered over HTTP", async () => {
+  const { port, server } = await serve(
+    // More than the operating system buffers.
+    { bytes: () => new Uint8Array(48 * kibibyte * kibibyte) },
+    { writeTimeoutMs: 0 },
+    { maxWireBytes: kibibyte * kibibyte },
+  );
+  const client = new RawClient(port);
+  client.socket.pause();
+  const accept = "Accept: application/json, multipart/form-data\r\n";
+  const [[request]] = await Promise.all([
+    once(server, "request") as Promise<[IncomingMessage]>,
+    client.write(post('{"jsonrpc":"2.0","method":"bytes","types":{},"id":1}', accept)),
+  ]);
+  await once(request.socket, "close");
 });

@@ -112,10 +112,10 @@ export class FastMessage implements HttpMessage, TurnHost {
     } else this.#onNode()?.send(status, text, headers, coding);
   }
 
-  sendStream(status: number, bytes: ReadableStream<Uint8Array>, headers: HeaderRecord): void {
+  sendStream(...args: Parameters<HttpMessage["sendStream"]>): void {
     const node = this.#onNode();
-    if (node === undefined) bytes.cancel().catch(() => {});
-    else node.sendStream(status, bytes, headers);
+    if (node === undefined) args[1].cancel().catch(() => {});
+    else node.sendStream(...args);
   }
 
   sendEarly(status: number, text: string, headers: HeaderRecord | undefined): void {

@@ -176,7 +176,7 @@ export class Endpoint implements ExchangeHost {
     const body = new UploadBody(this.rules.limits, {
       begun: (text) => {
         message.allowLateBody();
-        message.inTurn(() => this.#runUpload(exchange, text, body));
+        message.inTurn(() => this.#runUpload(exchange, text, body), text.length);
       },
       failed: (fault) => {
         if (exchange.origin === undefined) exchange.failed(fault);

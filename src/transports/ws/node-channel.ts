@@ -10,6 +10,7 @@ import { countUnsent } from "../../streams/unsent-bytes.ts";
 import { closes, lossOf, messageTooBig, notText, policyViolation, tooLong } from "./close-code.ts";
 import type { ClosingSocket } from "./closing-socket.ts";
 import { binaryFrame, deflatedFrames, IncomingFrames, textFrames } from "./frames.ts";
+import { HeldMessages } from "./held-messages.ts";
 
 /** The socket under a WebSocket of `ws`. */
 type Socket = Duplex & { setTimeout?(ms: number): unknown };
@@ -56,7 +57,7 @@ export class NodeChannel implements Channel {
   /** Whether reading is stopped. */
   #stopped = false;
   /** Messages that arrived in the chunk during which reading stopped. */
-  readonly #held: (string | Uint8Array)[] = [];
+  readonly #held = new HeldMessages();
   /** The last ping that is unanswered. */
   #owedPong: Uint8Array | undefined;
   /** Payload of our last ping; a peer that does not read cannot know it. */
@@ -96,7 +97,7 @@ export class NodeChannel implements Channel {
   }
 
   get arrivingBytes(): number {
-    return this.#frames.messageBytes;
+    return this.#frames.messageBytes + this.#held.bytes;
   }
 
   listen(listener: ChannelListener): void {
@@ -147,6 +148,7 @@ export class NodeChannel implements Channel {
     // Such a peer would not read the closing handshake either.
     if (reason === "dead" || reason === "slow-reader") {
       this.#queue.clear();
+      this.#held.clear();
       this.#ws.terminate();
       return;
     }
@@ -171,11 +173,12 @@ export class NodeChannel implements Channel {
     if (this.#closing || this.#ended) return;
     this.#heartbeat.received = true;
     const message = isBinary ? data : data.toString();
-    if (this.#held.length === 0 && this.#hasRoom) this.#take(message);
+    if (this.#held.isEmpty && this.#hasRoom) this.#take(message);
     else {
       // A paused socket still delivers what it has read.
-      this.#held.push(message);
+      this.#held.add(message);
       this.#pauseOrResume();
+      this.#listener?.arriving?.(message.length);
     }
   }
 
@@ -193,15 +196,15 @@ export class NodeChannel implements Channel {
   #takeHeld(): void {
     // A destroyed socket calls back for everything that it drops, and held messages must not be handled then.
     if (this.#socket.destroyed || this.#concluding) return;
-    while (this.#held.length > 0 && !this.#closing && this.#hasRoom) {
-      this.#take(this.#held.shift() as string | Uint8Array);
+    while (!this.#held.isEmpty && !this.#closing && this.#hasRoom) {
+      this.#take(this.#held.take());
     }
     this.#pauseOrResume();
   }
 
   /** Reads only while there is room for replies. */
   #pauseOrResume(): void {
-    const stop = !this.#closing && (this.#held.length > 0 || !this.#hasRoom);
+    const stop = !this.#closing && (!this.#held.isEmpty || !this.#hasRoom);
     if (stop === this.#stopped || this.#ended) return;
     this.#stopped = stop;
     // While nothing is read, no pong can arrive; the write timeout decides.
@@ -311,12 +314,12 @@ export class NodeChannel implements Channel {
 
   /** Handles the messages before an orderly close, one per turn, because unread replies no longer limit them. */
   #conclude(error: Error | undefined): void {
-    if (this.#held.length === 0 || this.#closing || this.#ended) {
+    if (this.#held.isEmpty || this.#closing || this.#ended) {
       this.#end(error);
       return;
     }
     this.#concluding = true;
-    this.#take(this.#held.shift() as string | Uint8Array);
+    this.#take(this.#held.take());
     setImmediate(() => this.#conclude(error));
   }
 
@@ -326,7 +329,7 @@ export class NodeChannel implements Channel {
     this.#heartbeat.stop();
     this.#socket.off("data", this.#arrived);
     this.#socket.off("timeout", this.#stalled);
-    this.#held.length = 0;
+    this.#held.clear();
     this.#listener?.end(error);
     if (!this.#closing) this.#countUnsent();
   }

@@ -3,6 +3,7 @@ import type { Duplex } from "node:stream";
 import { Connection } from "../../connection/connection.ts";
 import type { Decision } from "../../connection/connection-admission.ts";
 import type { HeartbeatOptions } from "../../connection/heartbeat.ts";
+import { hasManyHeaders } from "../../http/pipeline.ts";
 import { defaultWriteTimeoutMs } from "../../protocol/defaults.ts";
 import { HostCheck } from "../../protocol/host-check.ts";
 import { limitOf } from "../../protocol/limits.ts";
@@ -99,6 +100,11 @@ export function wsUpgrade(service: Service, options: WsUpgradeOptions = {}): Upg
       refuse(socket, full);
       return;
     }
+    // They would be kept as long as the connection, and Node keeps up to a thousand.
+    if (hasManyHeaders(request)) {
+      refuse(socket, tooManyHeaders);
+      return;
+    }
     const transport = transportOf(request);
     const decision = await admit(service, access, options, request, transport);
     if (sockets === undefined) {
@@ -121,6 +127,7 @@ export function wsUpgrade(service: Service, options: WsUpgradeOptions = {}): Upg
   } satisfies Pick<UpgradeHandler, "close">);
 }
 
+const tooManyHeaders: Refused = { status: 431, message: "Too many headers" };
 const elsewhere: Refused = { status: 404, message: "there is no WebSocket at this path" };
 
 function pathOf({ url = "" }: IncomingMessage): string {

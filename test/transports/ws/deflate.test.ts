@@ -104,6 +104,16 @@ describe("a server", () => {
     expect(await frames.closed).toBe(1009);
   });
 
+  test("counts messages of a chunk that wait with their length, not that of the chunk", async () => {
+    const server = { maxWireBytes: 200_000, limits: { maxInFlightBytes: 100_000 } };
+    const hold = { hold: () => new Promise(() => {}) };
+    const { port } = await serve(hold, { compress: true, server });
+    const { socket, frames } = await offering(port, "permessage-deflate");
+    const message = frame(compressed, deflated(call("hold", "x".repeat(90_000))), true);
+    socket.write(Buffer.concat(Array.from({ length: 5 }, () => message)));
+    expect(await frames.closed).toBeUndefined();
+  });
+
   test("closes with 1007 if a message cannot be inflated", async () => {
     const { port } = await serve(methods, { compress: true });
     const { socket, frames } = await offering(port, "permessage-deflate");

@@ -368,6 +368,12 @@ describe("admission", () => {
     expect(await third.inbox.message()).toEqual(echoed);
   });
 
+  test("a request with more than a hundred headers is refused, because they would be kept", async () => {
+    const { port } = await serve(methods);
+    const headers = Array.from({ length: 100 }, (_, i) => [`x-${i}`, "1"]);
+    expect(await refused(port, Object.fromEntries(headers))).toMatchObject({ status: 431 });
+  });
+
   test("one address cannot take all of them", async () => {
     const { url, port, http } = await serve(methods, { maxConnectionsPerAddress: 1 });
     const first = await rawClient(url);
