@@ -112,10 +112,7 @@ export class ConnectionState implements Buffering {
     // A socket keeps its bytes until it has closed.
     this.#isShed = true;
     const { bufferedBytes: bytes } = this;
-    this.warn(
-      { bytes },
-      "closed a slow connection because all connections together buffer too much",
-    );
+    this.warn({ bytes }, "closed a slow connection; all connections buffer too much");
     // At once: bytes that wait for a closing message would stay in memory without being counted.
     this.close(new WireError("CONNECTION_LOST", "the peer reads too slowly"), "dead");
   }

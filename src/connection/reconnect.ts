@@ -38,13 +38,6 @@ export function reconnecting(open: Open, options: ReconnectOptions | boolean = t
   return new ReconnectingLink(open, options === true ? {} : options);
 }
 
-/** What is known of a call that is sent again. */
-interface Attempt {
-  readonly lost?: WireError;
-  used?: Connection | undefined;
-  sent?: Promise<Reply | undefined> | undefined;
-}
-
 class ReconnectingLink implements Link {
   readonly #open: Open;
   /** Aborts a connection attempt when the link closes. */
@@ -81,24 +74,25 @@ class ReconnectingLink implements Link {
 
   send(request: Request, outgoing: Outgoing): Promise<Reply | undefined> {
     const used = this.#current;
-    if (used === undefined || this.#closed || !used.isOpen) return this.#send(request, outgoing);
+    if (this.#closed || !used?.isOpen) return this.#send(request, outgoing);
     // Most calls need nothing of what follows, which would cost as much as sending them.
     const sent = used.send(request, outgoing);
-    return sent.then(
-      (reply) => {
-        if (reply?.error !== undefined) return this.#send(request, outgoing, { used, sent });
-        this.#answered(used, reply);
-        return reply;
-      },
-      () => this.#send(request, outgoing, { used, sent }),
-    );
+    const inspect = (): Promise<Reply | undefined> =>
+      this.#send(request, outgoing, undefined, used, sent);
+    return sent.then((reply) => {
+      if (reply?.error !== undefined) return inspect();
+      this.#answered(used, reply);
+      return reply;
+    }, inspect);
   }
 
-  /** `lost` is the failure of the previous attempt; the outcome of a first one may be known. */
+  /** `lost` is the failure of the previous attempt; `sent` is an attempt over `used` that was already made. */
   async #send(
     request: Request,
     outgoing: Outgoing,
-    { lost, used, sent }: Attempt = {},
+    lost?: WireError,
+    used?: Connection,
+    sent?: Promise<Reply | undefined>,
   ): Promise<Reply | undefined> {
     let last = lost;
     let mayHaveRun = lost !== undefined && couldHaveRun(lost);
@@ -114,9 +108,7 @@ class ReconnectingLink implements Link {
     };
     for (let refusals = 0; ; refusals++) {
       try {
-        const known = sent;
-        sent = undefined;
-        const reply = await (known ??
+        const reply = await ((refusals === 0 && sent) ||
           unlessCancelled(this.#whileOpen(carry, last), outgoing, left));
         if (this.#replaced(used, reply?.error) && !outgoing.upload?.begun) continue;
         this.#answered(used, reply);
@@ -165,7 +157,7 @@ class ReconnectingLink implements Link {
         if (!this.#mayRepeat(error, own)) throw error;
         lost = error;
       }
-      return this.#send(request, own, { lost });
+      return this.#send(request, own, lost);
     });
   }
 

@@ -21,7 +21,7 @@ export class RareWarning {
   readonly #log: Log;
   readonly #clock: Clock;
   readonly #message: string;
-  #loggedAt: number | undefined;
+  #loggedAt = Number.NEGATIVE_INFINITY;
   /** Events since the last line. */
   #unlogged = 0;
 
@@ -33,13 +33,12 @@ export class RareWarning {
 
   warn(fields: object = {}): void {
     const now = this.#clock.elapsed();
-    if (this.#loggedAt !== undefined && now - this.#loggedAt < quietMs) {
+    if (now - this.#loggedAt < quietMs) {
       this.#unlogged++;
       return;
     }
-    const all = { ...fields, unlogged: this.#unlogged };
+    this.#log.warn({ ...fields, unlogged: this.#unlogged }, this.#message);
     this.#loggedAt = now;
     this.#unlogged = 0;
-    this.#log.warn(all, this.#message);
   }
 }

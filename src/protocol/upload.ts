@@ -30,7 +30,7 @@ const overrun = invalidRequest("the upload has more items than there was credit 
 const tooMuch: ErrorObject = busyWith("the items of uploads take too much memory");
 /** The error of uploads on a connection that brought something unreadable. */
 export const itemUnreadable: ErrorObject = invalidRequest(
-  "a message was too long or unreadable, and may have been an item of this upload",
+  "a message could not be read; it may have been an item of this upload",
 );
 /** The error of a call with an upload that its method does not take. */
 export const uploadUnwanted: ErrorObject = {
