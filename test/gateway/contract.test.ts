@@ -41,10 +41,10 @@ function describeBackend(name: string, start: StartBackend, traits: Traits = {})
 const oneWay: Traits = { duplex: false, streams: "buffers", inFlight: 200, uploads: "none" };
 
 describeBackend("TCP", tcpBackend);
-describeBackend("WebSocket", webSocketBackend);
 describeBackend("HTTP", httpBackend, { ...oneWay, uploads: "buffers" });
 if (isFull) {
-  // For a gateway, these are like HTTP and like TCP.
+  // For a gateway, these are like TCP and like HTTP.
+  describeBackend("WebSocket", webSocketBackend);
   describeBackend("server-sent events", sseBackend, oneWay);
   describeBackend("a unix socket", unixBackend);
   describeBackend("a message port", portBackend);

@@ -28,10 +28,10 @@ function describeFront(name: string, front: Front, more = extent): void {
 
 // The wire without connections, so that a gateway has to match replies itself.
 describeFront("HTTP", httpFront(), {});
-describeFront("WebSocket", wsFront);
 
 if (isFull) {
-  // For a gateway, these are like HTTP and like WebSocket.
+  // For a gateway, these are like HTTP, and like TCP, which is in front of all wires in contract.test.ts.
+  describeFront("WebSocket", wsFront);
   describeFront("server-sent events", sseFront);
   describeFront("a unix socket", unixFront);
   describeFront("a message port", portFront);
