@@ -48,6 +48,16 @@ const methods = {
     { params: z.object({ first: z.instanceof(Blob), second: z.instanceof(Blob) }) },
     async ({ first, second }) => [await second.text(), await first.text()],
   ),
+  second: method(
+    {
+      params: z.object({ first: z.instanceof(Blob), second: z.instanceof(Blob) }),
+      limits: { maxFileBytes: 6_000_000 },
+    },
+    async ({ first, second }) => {
+      await first.stream().cancel();
+      return second.text();
+    },
+  ),
   raw: method({ params: z.object({ bytes: z.instanceof(Uint8Array) }) }, ({ bytes }) =>
     bytes.slice().reverse(),
   ),
@@ -118,6 +128,12 @@ describe.each(["undici", "fetch", "fetchHandler"])("%s", (kind) => {
     const api = await client();
     const both = await api.reversed({ first: new Blob(["one"]), second: new Blob(["two"]) });
     expect(both).toEqual(["two", "one"]);
+  });
+
+  test("a long file that is dropped does not hold up the one after it", async () => {
+    const api = await client();
+    const first = new Blob([noise(5_000_000)]);
+    expect(await api.second({ first, second: new Blob(["two"]) })).toBe("two");
   });
 
   test.each([100, 100_000])("%d bytes go there and back", async (length) => {
