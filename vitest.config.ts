@@ -14,6 +14,7 @@ const apart = [
   "test/model/*.test.ts",
   "test/mcp/client/server-stream.test.ts",
   "test/regressions/dropped-replies.test.ts",
+  "test/regressions/kept-connections.test.ts",
   "test/security/advisories/disconnects.test.ts",
   "test/transports/nats/strangers.test.ts",
 ];

@@ -29,6 +29,7 @@ import { multipartBody } from "./multipart-body.ts";
 import { type Refusal, unsupportedEncoding } from "./refusal.ts";
 import type { Recording } from "./replay.ts";
 import type { UploadBody } from "./upload-body.ts";
+import { bytesOverload } from "./waiting-bytes.ts";
 
 /** What an exchange needs to know of the protocol above it: an endpoint of JSON-RPC, or one request of MCP. */
 export interface ExchangeHost {
@@ -219,6 +220,11 @@ export class Exchange implements AnswerReceiver, EventHost, BodyReader, Linked<E
   /** Ends what runs, and replies so. */
   cutShort(): void {
     if (this.origin !== undefined) endCalls(this.#host.service.running, this.origin, cutShort);
+  }
+
+  /** Ends what runs, since what it uploads takes too much memory, and replies so. */
+  shed(): void {
+    if (this.origin !== undefined) endCalls(this.#host.service.running, this.origin, bytesOverload);
   }
 
   /** Begins the response if the call has run for long, so that the client sees that the connection is alive. */

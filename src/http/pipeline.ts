@@ -14,6 +14,11 @@ const bytesOfHeaderText = 64;
 /** A hundred headers. With fewer, a request that does not wait is not counted: even a thousand take little memory. */
 const manyHeaderTexts = 200;
 
+/** What Node keeps of a connection is bound to these listeners of its socket. */
+const eventsOfConnection = ["data", "drain", "end", "close"] as const;
+
+const nothing = (): void => {};
+
 /** A request that was read. */
 interface HeldRequest {
   /** The length of its body in characters, if it waits. */
@@ -102,21 +107,37 @@ export function hasManyHeaders({ rawHeaders }: IncomingMessage): boolean {
   return rawHeaders?.length > manyHeaderTexts;
 }
 
+/**
+ * A response that has closed still refers to all requests of its connection that were read, and so does a socket. Calls
+ * keep both while they run, even if their client has gone.
+ */
+function forgetConnection(this: ServerResponse): void {
+  this.removeAllListeners("finish");
+  // Node has no public way to do it, so a test checks that nothing is kept.
+  (this as { _onPendingData?: () => void })._onPendingData = nothing;
+  const { socket } = this;
+  if (socket?.closed) for (const event of eventsOfConnection) socket.removeAllListeners(event);
+}
+
 /** Whether a request waits for an earlier one of its connection. */
 function isWaiting(response: ServerResponse): boolean {
   // A response has its socket from its turn until its end; an imitation of Node's response may never have one.
   return response.socket === null && !response.headersSent;
 }
 
-/** Counts a request that was read, if that takes much memory; disconnects the client if it is too much. */
+/**
+ * Counts a request that was read, if that takes much memory; disconnects the client if it is too much. Once its response
+ * has closed, it keeps nothing else of its connection.
+ */
 export function countRequest(
   request: IncomingMessage,
   response: ServerResponse,
   buffers: WireBuffers,
 ): void {
   const { socket } = request;
-  if (!isWaiting(response) && !hasManyHeaders(request)) return;
-  if (!(socket instanceof Socket) || socket.closed) return;
+  if (!(socket instanceof Socket)) return;
+  response.on("close", forgetConnection);
+  if (socket.closed || (!isWaiting(response) && !hasManyHeaders(request))) return;
   const queue = queues.get(socket) ?? new PipelineQueue(socket, buffers);
   queues.set(socket, queue);
   if (queue.has(response)) return;
@@ -127,9 +148,10 @@ export function countRequest(
 }
 
 /**
- * Runs what answers a request after the earlier requests of its connection were answered. Node emits pipelined requests
- * immediately, so one connection could start unlimited calls, and Node would not report a disconnect for the queued
- * ones. The body, `length` characters long, is read before: until it is, Node reads nothing else from the connection.
+ * Runs what answers a request, which was counted, after the earlier requests of its connection were answered. Node emits
+ * pipelined requests immediately, so one connection could start unlimited calls, and Node would not report a disconnect
+ * for the queued ones. The body, `length` characters long, is read before: until it is, Node reads nothing else from the
+ * connection.
  */
 export function inTurn(
   request: IncomingMessage,
@@ -143,7 +165,6 @@ export function inTurn(
     run();
     return;
   }
-  countRequest(request, response, buffers);
   queues.get(socket)?.wait(response, length, run);
   buffers.moved(length);
 }

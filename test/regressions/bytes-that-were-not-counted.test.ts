@@ -9,7 +9,7 @@ import { webSocketLink } from "callwire/ws";
 import { expect, onTestFinished, test } from "vitest";
 import { WebSocket } from "ws";
 import { BodyBytes } from "../../src/http/body-bytes.ts";
-import { inTurn } from "../../src/http/pipeline.ts";
+import { countRequest, inTurn } from "../../src/http/pipeline.ts";
 import { WireBuffers } from "../../src/protocol/memory-bounds.ts";
 import { collect } from "../heap.ts";
 import { deferred } from "../transports/contract/wire.ts";
@@ -109,6 +109,7 @@ test("pipelined requests of connections that were closed count until the end of 
     const socket = new Socket();
     for (let i = 0; i < count; i++) {
       const response = Object.assign(new EventEmitter(), { socket: null, headersSent: false });
+      countRequest({ socket } as never, response as never, buffers);
       inTurn({ socket } as never, response as never, buffers, () => {});
     }
     return socket;

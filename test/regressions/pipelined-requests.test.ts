@@ -7,7 +7,7 @@ import { method } from "callwire";
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { compressionJobs } from "../../src/http/node-codings.ts";
-import { inTurn } from "../../src/http/pipeline.ts";
+import { countRequest, inTurn } from "../../src/http/pipeline.ts";
 import { UnreadChunks } from "../../src/http/unread-chunks.ts";
 import { WireBuffers } from "../../src/protocol/memory-bounds.ts";
 import { deferred } from "../transports/contract/wire.ts";
@@ -87,7 +87,11 @@ test("short lines of uploads count with what each takes", async () => {
   );
   const client = new RawClient(port);
   client.write(upload(take + "1\n".repeat(5000), 1));
-  expect(await client.until((text) => text.includes("}"))).toContain('"error"');
+  const reply = await client.until((text) => text.includes("}}"));
+  expect(reply).toContain("HTTP/1.1 503 Service Unavailable");
+  expect(JSON.parse(reply.slice(reply.indexOf("{")))).toMatchObject({
+    error: { code: -32005, data: { ran: true, reason: "busy" } },
+  });
 });
 
 test("a response that waits for its turn emits close when its client has left", async () => {
@@ -129,7 +133,9 @@ test("what a request wanted is dropped when its client has left before its turn"
   const response = Object.assign(new EventEmitter(), { socket: null, headersSent: false });
   let runs = 0;
   const run = (): void => void runs++;
-  inTurn({ socket } as never, response as never, new WireBuffers(1e6), run, 1_000);
+  const buffers = new WireBuffers(1e6);
+  countRequest({ socket } as never, response as never, buffers);
+  inTurn({ socket } as never, response as never, buffers, run, 1_000);
   socket.destroy();
   await once(socket, "close");
   response.emit("socket");

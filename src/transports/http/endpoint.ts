@@ -180,7 +180,7 @@ export class Endpoint implements ExchangeHost {
       },
       failed: (fault) => {
         if (exchange.origin === undefined) exchange.failed(fault);
-        else exchange.abandon();
+        else exchange.shed();
       },
     });
     exchange.upload = body;
