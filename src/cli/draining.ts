@@ -30,8 +30,10 @@ export function waitingFor(hosts: readonly Draining[]): string {
 }
 
 /** Refuses new calls, waits for running ones, ends streams after a second, and closes the wires. */
-export async function drained(hosts: readonly Draining[]): Promise<void> {
-  const drainMs = callsOf(hosts) === 0 ? streamsMs : defaultDrainMs;
+export async function drained(
+  hosts: readonly Draining[],
+  drainMs = callsOf(hosts) === 0 ? streamsMs : defaultDrainMs,
+): Promise<void> {
   const late = setTimeout(() => {
     for (const call of streamsOf(hosts)) call.end?.(cutShort);
   }, streamsMs);

@@ -21,7 +21,7 @@ export async function serveAgents(agents: McpServer): Promise<void> {
     );
   }
   const signal = await Promise.race([stopping, stdio.closed]);
-  // At the end of stdin, running calls have already finished.
+  // At the end of stdin, every call is answered already; one that ignores its signal is not waited for.
   await agents.close(signal === undefined ? { drainMs: 0 } : {});
   process.exit(0);
 }
@@ -59,7 +59,9 @@ export async function serveUntilStopped(
     if (signal === "SIGINT" && flags.log !== "json") say?.("");
     say?.(waitingFor(hosts));
   }
-  await drained(hosts);
+  // The end of stdin answers the calls of stdin only.
+  const isOver = signal === undefined && wires.origin === undefined && wires.sockets.length === 0;
+  await drained(hosts, isOver ? 0 : undefined);
   // Timers of methods must not keep the process alive.
   process.exit(0);
 }

@@ -10,7 +10,6 @@ import { plainLog } from "../protocol/log.ts";
 import { HeldBytes } from "../protocol/memory-bounds.ts";
 import type { Id, Params, Reply, Request } from "../protocol/message.ts";
 import { type CallBackOptions, Origin, type Peer } from "../protocol/origin.ts";
-import { callsDone, callsOf, endSubscriptions } from "../protocol/origin-calls.ts";
 import type { Seal } from "../protocol/seal.ts";
 import { creditedText, requestText } from "../protocol/serialize.ts";
 import { ServerRunning } from "../protocol/server-running.ts";
@@ -236,18 +235,18 @@ export class Connection implements Peer, AsyncDisposable {
     await this.closed;
   }
 
-  /** Refuses new calls, lets running ones finish, then closes. */
+  /** Refuses new calls, lets running ones finish, cancels the rest, then closes. */
   async finish(options: FinishOptions = {}): Promise<void> {
     const { drainMs = defaultDrainMs } = options;
-    const { running, pending } = this.#state;
     await this.#incoming.decided(drainMs);
     this.#incoming.answerer = this.#incoming.answerer.refusing();
     if (options.deaf) {
       this.#inputEnded = true;
-      pending.fail(new WireError("CONNECTION_LOST", "the peer closed its side of the connection"));
+      this.#state.pending.fail(
+        new WireError("CONNECTION_LOST", "the peer closed its side of the connection"),
+      );
     }
-    endSubscriptions(callsOf(running, this.origin));
-    await callsDone(() => this.origin.inFlight, drainMs);
+    await this.#incoming.answerer.drain(this.origin, drainMs);
     await this.dismiss();
   }
 

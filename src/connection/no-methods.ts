@@ -16,6 +16,8 @@ export interface CallAnswerer {
   unreadable(origin: Origin, reason?: string): string | undefined;
   /** The same for a connection that finishes: it refuses all calls. */
   refusing(): CallAnswerer;
+  /** Lets the calls of a connection finish for this long, and cancels the rest. */
+  drain(origin: Origin, drainMs: number): Promise<void>;
 }
 
 export interface NoMethodsSettings {
@@ -67,4 +69,6 @@ export class NoMethods implements CallAnswerer {
   refusing(): this {
     return this;
   }
+
+  async drain(): Promise<void> {}
 }

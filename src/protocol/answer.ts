@@ -16,6 +16,7 @@ import {
   type Request,
 } from "./message.ts";
 import type { Origin } from "./origin.ts";
+import { drainCalls } from "./origin-calls.ts";
 import type { Overload } from "./overload.ts";
 import {
   idTooLong,
@@ -91,6 +92,10 @@ export class Answerer implements Writer, EntryAnswerer {
     const refusing = new Answerer(this.#handle, this.settings);
     refusing.draining = true;
     return refusing;
+  }
+
+  drain(origin: Origin, drainMs: number): Promise<void> {
+    return drainCalls(this.settings.running, origin, drainMs);
   }
 
   /** With a receiver, an asynchronous reply goes to it, and the promise that is returned never settles. */

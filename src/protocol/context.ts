@@ -67,8 +67,8 @@ export interface CallContext extends Context {
   /** Whether the call has begun to stream items. */
   readonly isStream: boolean;
   beginStream(): void;
-  /** The call lasts until someone ends it; a server that closes does so at once. */
-  subscribe(): void;
+  /** The call lasts until someone ends it; a server that closes does so at once, with `unsubscribe` if that is given. */
+  subscribe(unsubscribe?: () => void): void;
   /** Runs if the call ends before its handler is done; costs a hundredth of an AbortSignal. */
   onEnded(run: () => void): void;
   /** The bytes that came beside its message. */

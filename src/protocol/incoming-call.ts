@@ -103,8 +103,9 @@ export class IncomingCall implements CallContext {
     this.#running().withExtras().isStream = true;
   }
 
-  subscribe(): void {
-    this.#running().withExtras().isSubscription = true;
+  subscribe(unsubscribe?: () => void): void {
+    const call = this.#running();
+    call.withExtras().unsubscribe = unsubscribe ?? ((error) => call.end(error));
   }
 
   onEnded(run: () => void): void {

@@ -75,13 +75,13 @@ export function endCalls(running: Running, origin: Origin, error: ErrorObject): 
 
 /** Ends the subscriptions among these calls: they last until someone ends them, so a server that closes cannot wait. */
 export function endSubscriptions(calls: Iterable<RunningCall>): void {
-  for (const call of [...calls]) if (call.extras?.isSubscription) call.end(cutShort);
+  for (const call of [...calls]) call.extras?.unsubscribe?.(cutShort);
 }
 
 /** Ends every running call of an origin whose connection broke; none of them starts afterwards. */
 export function abandonCalls(running: Running, origin: Origin, error: ErrorObject): void {
   origin.aborted = true;
-  for (const call of [...callsOf(running, origin)]) call.end(error);
+  endCalls(running, origin, error);
 }
 
 const pollMs = 10;
@@ -97,4 +97,12 @@ export async function callsDone(inFlight: () => number, drainMs: number): Promis
     // Also if nothing runs: the reply to a call that just ended is written some microtasks later.
     await new Promise((resolve) => setTimeout(resolve, inFlight() === 0 ? 0 : pollMs));
   } while (inFlight() > 0 && performance.now() < latest);
+}
+
+/** Waits for the running calls of an origin, then ends the rest, and resolves when the replies were handed to the wire. */
+export async function drainCalls(running: Running, origin: Origin, drainMs: number): Promise<void> {
+  endSubscriptions(callsOf(running, origin));
+  await callsDone(() => origin.inFlight, drainMs);
+  endCalls(running, origin, cutShort);
+  await callsDone(() => 0, 0);
 }

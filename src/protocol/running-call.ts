@@ -22,7 +22,8 @@ class CallExtras {
   /** When it began, and when progress was last sent, on the scale of `dueAt`; set by the first report of progress. */
   progress: { readonly startMs: number; readonly lastMs: number } | undefined = undefined;
   isStream = false;
-  isSubscription = false;
+  /** Ends a subscription, with a result of its own or with this error. */
+  unsubscribe: ((error: ErrorObject) => void) | undefined = undefined;
   controller: AbortController | undefined = undefined;
   onEnded: (() => void) | undefined = undefined;
   /** Memory that its params take besides its message. */

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { root } from "../entries.ts";
-import { build, finish, start } from "./process.ts";
+import { build, finish, inSlowTime, start } from "./process.ts";
 
 let folder: string;
 
@@ -46,6 +46,16 @@ beforeAll(async () => {
     "loud.js": `
       console.log("loading");
       export const methods = { shout: () => { console.log("running"); return "done"; } };
+    `,
+    // Each look at its clock takes longer than running calls may.
+    "stuck.js": `
+      import { method } from "callwire";
+      const stuck = () => {
+        let now = performance.now();
+        performance.now = () => (now += 20_000);
+        return new Promise(() => setInterval(() => {}, 1_000));
+      };
+      export const methods = { stuck: method({ timeoutMs: Infinity }, stuck) };
     `,
     "functions.js": "export const methods = { subtract: (a, b) => a - b };",
     "functions.ts": "export const methods = { subtract: (a: number, b: number): number => a - b };",
@@ -338,6 +348,23 @@ test("with --stdio a module that prints cannot break the wire", async () => {
   expect(stderr).toContain("running");
   expect(code).toBe(0);
 });
+
+test.each([
+  ["--stdio", { method: "stuck" }],
+  ["--mcp", { method: "tools/call", params: { name: "stuck" } }],
+])(
+  "with %s a call that ignores its signal does not outlast the end of the input",
+  async (flag, call) => {
+    await using server = start(["serve", "stuck.js", flag], { ...inSlowTime, cwd: folder });
+    server.child.stdin?.end(`${JSON.stringify({ jsonrpc: "2.0", ...call, id: 1 })}\n`);
+    const { code, stdout } = await server.exited;
+    expect(JSON.parse(stdout)).toMatchObject({
+      error: { code: -32006, data: { ran: true } },
+      id: 1,
+    });
+    expect(code).toBe(0);
+  },
+);
 
 test.each(["functions.js", "functions.ts"])(
   "a plain function of %s is called in order and by name, and tells its names",

@@ -1,4 +1,4 @@
-import { RpcError, WireError } from "callwire";
+import { ErrorCode, RpcError, WireError } from "callwire";
 import type { Side } from "./controlled-wire.ts";
 import { idempotentKinds, type Kind } from "./scenario.ts";
 
@@ -211,7 +211,9 @@ export class Ledger {
           return false;
       }
     }
-    return reason instanceof RpcError && has("stop", "sleep");
+    // The only error with which a connection that finishes ends a call that takes too long.
+    const isCutShort = reason instanceof RpcError && reason.code === ErrorCode.ShuttingDown;
+    return (isCutShort && has("finish")) || (reason instanceof RpcError && has("stop", "sleep"));
   }
 
   #entry(call: number): Entry {

@@ -27,8 +27,6 @@ export interface Listener {
   readonly id: Id;
   readonly peer: Peer;
   readonly filter: ListenFilter;
-  /** Replies to the request that opened it. */
-  end(): void;
 }
 
 /** A change that is reported to one process, and that clients of other processes subscribed to. */
@@ -165,11 +163,6 @@ export class Changes {
     }
   }
 
-  /** Ends all subscriptions. */
-  end(): void {
-    for (const listener of [...this.#listeners]) listener.end();
-  }
-
   #notify(
     method: string,
     params: Readonly<Record<string, unknown>>,
@@ -231,8 +224,9 @@ export function listening(
           for (const leave of left ?? []) leave();
           resolve({ _meta });
         };
-        const listener: Listener = { id, peer, filter, end };
+        const listener: Listener = { id, peer, filter };
         changes.addListener(listener);
+        context.subscribe(end);
         if (signal.aborted) end();
         else signal.addEventListener("abort", end, { once: true });
       });

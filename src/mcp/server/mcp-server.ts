@@ -123,8 +123,7 @@ export class McpServer extends Host {
   }
 
   override close(options?: CloseOptions): Promise<void> {
-    // Subscriptions and tasks end only here.
-    this.changes.end();
+    // Tasks end only here.
     this.#tasks.end();
     return super.close(options);
   }

@@ -14,7 +14,7 @@ export interface ServeStdioOptions {
   readonly input?: Readable;
   /** Where messages go. @default process.stdout */
   readonly output?: Writable;
-  /** How long running calls may take to finish at the end of the input or on close. @default 10000 */
+  /** How long running calls may take at the end of the input or on close until they are cancelled. @default 10000 */
   readonly drainMs?: number;
   /** Notifications for cancelling and progress, of a protocol with its own. */
   readonly notices?: Notices;
@@ -25,13 +25,13 @@ export interface StdioServer extends AsyncDisposable {
   readonly connection: Connection;
   /** Resolves when the streams have ended and the last reply is sent; the process may exit then. */
   readonly closed: Promise<void>;
-  /** Refuses new calls, lets running ones finish, then releases the streams. */
+  /** Refuses new calls, lets running ones finish, cancels the rest, then releases the streams. */
   close(): Promise<void>;
 }
 
 /**
- * Serves a service to the parent process. At the end of the input running calls finish, and then nothing keeps the
- * process alive. While it serves, everything else written to `process.stdout`, including `console.log`, goes to
+ * Serves a service to the parent process. At the end of the input running calls have `drainMs` to finish, the rest
+ * are answered with -32006, and then nothing here keeps the process alive. While it serves, everything else written to `process.stdout`, including `console.log`, goes to
  * stderr; only direct writes to the file descriptor cannot be redirected.
  * @example
  * ```ts

@@ -172,7 +172,10 @@ describe("a socket that closes", () => {
     client.send('{"jsonrpc":"2.0","method":"hold","id":1}\n');
     await running;
     await socket.close();
-    expect(await client.closed).toBe("");
+    expect(JSON.parse(await client.closed)).toMatchObject({
+      error: { code: -32006, data: { ran: true } },
+      id: 1,
+    });
   });
 
   test("closes with its service, and once only", async () => {
