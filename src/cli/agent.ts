@@ -2,7 +2,7 @@ import { basename, extname } from "node:path";
 import type { Middleware } from "callwire";
 import type { A2aAgent, AgentDescription, Execute } from "callwire/a2a";
 import { Failure } from "./failure.ts";
-import { importModule, moduleVersion, type Offer } from "./load-module.ts";
+import { importModule, isCallable, moduleVersion, type Offer } from "./load-module.ts";
 
 /**
  * Makes the agent of a module that is one: it exports an agent, or a function `execute` or a default function, which does the
@@ -19,6 +19,10 @@ export async function ownAgentOf(
       if (use.length === 0) return agent;
       throw new Failure(`${module} exports an agent, which has its own guards; remove the options`);
     };
+  if (exported.execute !== undefined && !isCallable(exported.execute))
+    throw new Failure(
+      `the export "execute" of ${module} must be a function that answers a message; write: export async function* execute(message) { … }`,
+    );
   const execute = exported.execute ?? exported.default;
   if (typeof execute !== "function") return undefined;
   return async (use) => {

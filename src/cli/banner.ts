@@ -3,6 +3,7 @@ import { isIP } from "node:net";
 import type { Log, Method } from "callwire";
 import { version } from "./command.ts";
 import type { Mount, Wires } from "./served-wires.ts";
+import { quoted, shellWord } from "./shell-words.ts";
 import { counted, Terminal } from "./terminal.ts";
 
 /** The certificate of the server, as its file and in PEM. */
@@ -59,7 +60,8 @@ function logStart(
   log.info({ version, addresses }, `callwire ${whatIsServed(mounts[0])}`);
 }
 
-function whatIsServed({ server: { methods }, isAgent }: Mount): string {
+function whatIsServed({ server: { methods }, isAgent, forwardsTo }: Mount): string {
+  if (forwardsTo !== undefined) return `forwards to ${forwardsTo}`;
   if (isAgent === true) return "serves an A2A agent";
   return methods === undefined ? "forwards calls" : `serves ${counted(methods.size, "method")}`;
 }
@@ -102,10 +104,11 @@ function rowsOf(mounts: readonly [Mount, ...Mount[]], wires: Wires, isStdio: boo
   if (origin !== undefined) {
     if (wires.hasPlayground)
       rows.push(["Playground", `${origin}/`, "explore and call the methods"]);
-    const [{ path, isAgent: isOnlyAgent = false }] = mounts;
-    for (const { path, versions, isAgent = false } of mounts)
-      rows.push([isAgent ? "Agent" : "HTTP", origin + path, versions]);
-    if (!isOnlyAgent) {
+    const [{ path }] = mounts;
+    for (const mount of mounts)
+      if (mount.isAgent === true || hasMethods(mount))
+        rows.push([mount.isAgent === true ? "Agent" : "HTTP", origin + mount.path, mount.versions]);
+    if (hasMethods(mounts[0])) {
       rows.push(["WebSocket", `${origin.replace(/^http/, "ws")}${below(path, "ws")}`]);
       rows.push(["SSE", origin + below(path, "stream")]);
     }
@@ -117,6 +120,11 @@ function rowsOf(mounts: readonly [Mount, ...Mount[]], wires: Wires, isStdio: boo
     rows.push([wire, address, wire === "NATS" ? "a worker of this subject" : `${framing} framing`]);
   if (isStdio) rows.push(["stdio", "standard input and output", `${framing} framing`]);
   return rows;
+}
+
+/** Whether it is for callers of JSON-RPC. */
+function hasMethods({ isAgent, forwardsTo }: Mount): boolean {
+  return isAgent !== true && forwardsTo === undefined;
 }
 
 /** `Metrics` for `/metrics`. */
@@ -140,15 +148,16 @@ function triesOf(
     certificate === undefined ? wires.origin : certifiedOrigin(wires.origin, certificate);
   // Certificates of public authorities are accepted this way as well.
   const trust = certificate === undefined ? "" : ` --cacert ${shellWord(certificate.file)}`;
-  const [{ path, server, isAgent: isOnlyAgent = false }] = mounts;
+  const [{ path, server, forwardsTo }] = mounts;
   const lines: (string | undefined)[] = [];
-  if (!isOnlyAgent) {
+  if (hasMethods(mounts[0])) {
     lines.push(curlLine(origin + path, server, trust));
     lines.push(streamLine(origin + below(path, "stream"), server, trust));
   }
+  if (forwardsTo !== undefined) lines.push(`npx callwire mcp ${origin}/mcp tools${trust}`);
   const agent = mounts.find(({ isAgent }) => isAgent === true);
   if (agent !== undefined)
-    lines.push(`callwire a2a ${origin} stream ${agent.sample ?? "'Hello'"}${trust}`);
+    lines.push(`npx callwire a2a ${origin} ${agent.sample ?? "card"}${trust}`);
   return lines.filter((line) => line !== undefined);
 }
 
@@ -222,12 +231,4 @@ function isPlain([key, value]: [string, unknown]): boolean {
   return (
     typeof value === "string" && /^[a-z][a-z ,.!]*$/i.test(value) && !/^(true|false)$/.test(value)
   );
-}
-
-function shellWord(text: string): string {
-  return /^[\w./@%+,:=-]+$/.test(text) ? text : quoted(text);
-}
-
-function quoted(text: string): string {
-  return `'${text.replaceAll("'", `'\\''`)}'`;
 }

@@ -151,7 +151,7 @@ function callablesOf(exported: Readonly<Record<string, unknown>>): object | unde
 }
 
 /** A function or a `method(…)`, but not a class. */
-function isCallable(value: unknown): boolean {
+export function isCallable(value: unknown): boolean {
   if (typeof value === "function") return !/^class\b/.test(Function.prototype.toString.call(value));
   const { kind, definition } = (value ?? {}) as Partial<callwire.Method>;
   return (kind === "method" || kind === "stream") && typeof definition === "object";

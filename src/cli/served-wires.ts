@@ -51,10 +51,12 @@ export interface Mount {
   readonly versions: string;
   /** Whether it is an A2A agent, which is served over HTTP only. */
   readonly isAgent?: boolean;
-  /** A message that the agent understands, for the command to try. @default a text */
+  /** What to ask the agent first, as words of `callwire a2a <url>`. */
   readonly sample?: string;
   /** The same methods for agents, at /mcp. */
   readonly agents?: McpServer;
+  /** What `agents` forwards to, such as "2 MCP servers"; there are then no methods beside it. */
+  readonly forwardsTo?: string;
 }
 
 /** What HTTP serves in addition to the methods. */

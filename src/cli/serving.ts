@@ -9,17 +9,16 @@ import { announces, isWorker } from "./serving-workers.ts";
 import { counted } from "./terminal.ts";
 
 /** Serves the agent that started this process, until stdin closes. */
-export async function serveAgents(agents: McpServer): Promise<void> {
+export async function serveAgents(
+  agents: McpServer,
+  what = `serves ${counted(agents.catalog.tools.size, "tool")}`,
+): Promise<void> {
   const stopping = untilSignal();
   ignoreOutputErrors();
   const { serveMcpStdio } = await import("callwire/mcp");
   const stdio = serveMcpStdio(agents);
   // Agents treat stderr as a log, or show it as an error.
-  if (process.stderr.isTTY) {
-    console.error(
-      `callwire serves ${counted(agents.catalog.tools.size, "tool")} over MCP on stdio`,
-    );
-  }
+  if (process.stderr.isTTY) console.error(`callwire ${what} over MCP on stdio`);
   const signal = await Promise.race([stopping, stdio.closed]);
   // At the end of stdin, every call is answered already; one that ignores its signal is not waited for.
   await agents.close(signal === undefined ? { drainMs: 0 } : {});

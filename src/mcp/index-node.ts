@@ -1,9 +1,10 @@
 /** The Model Context Protocol: methods as tools for agents. @module callwire/mcp */
+
+export { jsonSchema } from "../openrpc/json-schema-check.ts";
 export { audio, embedded, image, text } from "./content.ts";
 export { McpError, McpErrorCode } from "./errors.ts";
 export { mcpGateway } from "./gateway/gateway.ts";
 export type * from "./index.ts";
-export { jsonSchema } from "./json-schema.ts";
 export { MetaKey } from "./meta-keys.ts";
 export { revisions } from "./revisions.ts";
 export { agentTool } from "./server/agent-tool.ts";

@@ -1,4 +1,6 @@
 /** The Model Context Protocol for runtimes with `fetch`: methods as tools for agents. @module */
+
+export { jsonSchema } from "../openrpc/json-schema-check.ts";
 export type {
   ClientCapabilities,
   Icon,
@@ -37,7 +39,6 @@ export {
   type McpUpstream,
   mcpGateway,
 } from "./gateway/gateway.ts";
-export { jsonSchema } from "./json-schema.ts";
 export { type Meta, MetaKey } from "./meta-keys.ts";
 export type {
   CompletionResult,

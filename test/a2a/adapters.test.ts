@@ -44,6 +44,34 @@ test("the methods of a server are skills of an agent, with their access rules", 
   await expect(caller.send({ data: { skill: "none" } })).rejects.toMatchObject({ code: -32602 });
 });
 
+test("a skill has an example of what it accepts, unless none is known", () => {
+  const agent = a2aAgent.fromMethods(
+    {
+      greet: (name = "you") => name,
+      add: (a: number, b: number) => a + b,
+      send: method(
+        { params: z.object({ to: z.enum(["a", "b"]), text: z.string(), times: z.int().min(2) }) },
+        () => 1,
+      ),
+      mail: method({ params: z.object({ to: z.email() }) }, () => 1),
+      own: method(
+        { params: z.object({ x: z.number() }), examples: [{ params: { x: 7 } }] },
+        () => 1,
+      ),
+    },
+    { card: { name: "Skills", description: "Shows examples" }, log: silentLog },
+  );
+  return expect(
+    agent.card("").then(({ skills }) => skills.map(({ examples }) => examples)),
+  ).resolves.toEqual([
+    ['{"skill":"greet","params":{}}'],
+    ['{"skill":"add","params":{"a":1,"b":1}}'],
+    ['{"skill":"send","params":{"to":"a","text":"text","times":2}}'],
+    undefined,
+    ['{"skill":"own","params":{"x":7}}'],
+  ]);
+});
+
 test("the tools of an MCP server are skills of an agent", async () => {
   const numbers = z.object({ a: z.number(), b: z.number() });
   const tools = mcpServer(

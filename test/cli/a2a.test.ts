@@ -62,6 +62,42 @@ describe("callwire serve --a2a", () => {
     expect((await finish(["a2a", agent.origin, "send", "--data", data])).stdout).toMatch(/^2\n/);
   });
 
+  test("checks the arguments of plain functions, and shows params that work", async () => {
+    const file = written("checked.mjs", "export const add = (a, b) => a + b;");
+    await using agent = await served(file);
+    const send = (data: object) =>
+      finish(["a2a", agent.origin, "send", "--data", JSON.stringify(data)]);
+    expect(await send({ skill: "add", params: { a: 1 } })).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('the argument "b" is missing'),
+    });
+    expect(await send({ skill: "add", params: { a: 1, b: 2, c: 3 } })).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('there is no argument "c"'),
+    });
+    const [, tried = ""] = await agent.process.shown(/npx callwire a2a .* --data '(.*)'/);
+    expect(JSON.parse(tried)).toEqual({ skill: "add", params: { a: 1, b: 1 } });
+    expect((await send(JSON.parse(tried))).stdout).toMatch(/^2\n/);
+  });
+
+  test("a generator with another name is a skill, which says what to send", async () => {
+    const file = written("named.mjs", "export async function* answer(m) { yield m.text; }");
+    await using agent = await served(file);
+    await agent.process.shown(/a skill for each method/);
+    const { code, stderr } = await finish(["a2a", agent.origin, "send", "hello"]);
+    expect(code).toBe(1);
+    expect(stderr).toContain(
+      'the argument "m" is missing; send { "skill": "answer", "params": { "m": … } } in a data part',
+    );
+  });
+
+  test("separates the data of a failure from its text", async () => {
+    const file = written("broken.mjs", "export const fail = () => { throw new Error(); };");
+    await using agent = await served(file);
+    const { stdout } = await finish(["a2a", agent.origin, "send", "--data", "{}"]);
+    expect(stdout).toContain('failed: Internal error {"code":-32603');
+  });
+
   test("serves methods as they are, as skills and as tools", async () => {
     const file = written("offered.mjs", "export const add = (a, b) => a + b;");
     await using agent = await served(file, "--mcp");
@@ -112,6 +148,13 @@ test.each([
   const { code, stderr } = await finish(["serve", file, "--a2a", ...options]);
   expect(code).toBe(2);
   expect(stderr.trim()).toMatch(message);
+});
+
+test("an execute that is not a function is named", async () => {
+  const file = written("five.mjs", "export const execute = 5;");
+  const { code, stderr } = await finish(["serve", file, "--a2a"]);
+  expect(code).toBe(2);
+  expect(stderr).toMatch(/the export "execute" of .*five\.mjs must be a function/);
 });
 
 test("an agent that cannot be reached is named, with the reason", async () => {

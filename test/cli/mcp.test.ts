@@ -6,7 +6,7 @@ import { type HttpServer, serveHttp } from "callwire/http/node";
 import { mcpMounts, mcpServer, text, tool } from "callwire/mcp";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { everything } from "../../examples/mcp-everything/everything.ts";
-import { build, cli, type Exit, finish as finishIn, inSlowTime } from "./process.ts";
+import { build, cli, type Exit, finish as finishIn, inSlowTime, start } from "./process.ts";
 
 /** Suggestions are looked for within two seconds, in which the server may get no CPU time. */
 const finish = (args: readonly string[]): Promise<Exit> => finishIn(args, inSlowTime);
@@ -136,6 +136,17 @@ describe("callwire mcp", () => {
     const { code, stdout } = await finish(["mcp", address, "call", "math_add", "a=2", "b=3"]);
     expect({ code, stdout }).toEqual({ code: 0, stdout: "5\n" });
     expect((await finish(["mcp", address, "tools"])).stdout).toMatch(/^far_test_simple_text/m);
+  });
+
+  test("a gateway shows how many servers it forwards to, and no address without methods", async () => {
+    const config = join(folder, "shown-gateway.json");
+    await writeFile(config, JSON.stringify({ mcpServers: { one: { url }, two: { url } } }));
+    await using gateway = start(["mcp", "gateway", "--config", config, "--port", "0"]);
+    const [, origin = ""] = await gateway.shown(/npx callwire mcp (\S+)\/mcp tools/);
+    const [banner] = await gateway.shown(/^callwire[\s\S]*Ctrl-C/);
+    expect(banner).toMatch(/^callwire \S+ forwards to 2 MCP servers\n/);
+    expect(banner).toContain(`${origin}/mcp`);
+    expect(banner).not.toMatch(/\/rpc|WebSocket|SSE|curl/);
   });
 
   test.each([

@@ -188,7 +188,8 @@ function partText({ text, url, data, raw, filename }: Part): string {
 }
 
 function textOf({ parts }: Pick<Message, "parts">): string {
-  return parts.map(partText).join("");
+  const words = parts.map((part) => (part.text === undefined ? ` ${partText(part)}` : part.text));
+  return words.join("").trimStart();
 }
 
 function taskLines({ id, status, artifacts = [] }: Task): string[] {

@@ -8,6 +8,7 @@ import { defineCommand, flag, option } from "../command.ts";
 import { onlyArgument } from "../command-arguments.ts";
 import { Failure, invalid, oneLine } from "../failure.ts";
 import { guardOptions, guardsOf, serverTlsOf } from "../guard-options.ts";
+import { parsed } from "../json-values.ts";
 import { loadModule, moduleVersion, type Offer } from "../load-module.ts";
 import { type LogFormat, logFormatOf, logIn, logOption, warningsOf } from "../log-format.ts";
 import {
@@ -20,6 +21,7 @@ import {
 } from "../served-wires.ts";
 import { serveAgents, serveUntilStopped } from "../serving.ts";
 import { runWorkers, startsWorkers, workerOptions } from "../serving-workers.ts";
+import { quoted } from "../shell-words.ts";
 
 export const command = defineCommand({
   usage: "<module> [options]",
@@ -90,7 +92,11 @@ export const command = defineCommand({
       await checkStdioGuard(mount.server, module);
     const skills =
       flags.a2a === true
-        ? await agentMount(await methodsAgentOf(module, offer, use), "/a2a")
+        ? await agentMount(
+            await methodsAgentOf(module, offer, use),
+            "/a2a",
+            ", a skill for each method",
+          )
         : undefined;
     await serveUntilStopped(
       [
@@ -128,24 +134,33 @@ async function serveOwnAgent(
   await serveUntilStopped([mount], flags, { pages: { ...pages, ...card }, ...(tls && { tls }) });
 }
 
+function isJson(text: string): boolean {
+  return parsed(text) !== undefined;
+}
+
 /** An agent at a path, and its card where clients look for it. */
 async function agentMount(
   agent: A2aAgent,
   path: string,
+  note = "",
 ): Promise<{ readonly mount: Mount; readonly card: Readonly<Record<string, NodeHandler>> }> {
   const { a2aMounts } = await import("callwire/a2a/node");
   const { [path]: _, ...card } = a2aMounts(agent, { path });
-  const [first] = (await agent.card("")).skills.filter(({ inputModes = [] }) =>
-    inputModes.includes("application/json"),
-  );
+  const { skills } = await agent.card("");
+  const takesData = skills.filter(({ inputModes }) => inputModes?.includes("application/json"));
+  const example = takesData.flatMap(({ examples = [] }) => examples).find(isJson);
   const sample =
-    first === undefined ? undefined : `--data '{"skill":${JSON.stringify(first.id)},"params":{}}'`;
+    takesData.length === 0
+      ? "stream 'Hello'"
+      : example === undefined
+        ? "card"
+        : `stream --data ${quoted(example)}`;
   const mount = {
     path,
     server: agent,
-    versions: "A2A 1.0 and 0.3",
+    versions: `A2A 1.0 and 0.3${note}`,
     isAgent: true,
-    ...(sample && { sample }),
+    sample,
   };
   return { mount, card: card as Readonly<Record<string, NodeHandler>> };
 }

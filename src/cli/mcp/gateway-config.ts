@@ -34,8 +34,10 @@ const config = z
     message: 'needs "mcpServers": { "name": { "command": … } or { "url": … } }',
   });
 
-/** The gateway that a config file describes. */
-export async function gatewayFrom(path: string): Promise<McpServer> {
+/** The gateway that a config file describes, and how many servers are behind it. */
+export async function gatewayFrom(
+  path: string,
+): Promise<{ readonly agents: McpServer; readonly count: number }> {
   const parsed = config.safeParse(jsonIn(await fileText(path), path));
   if (!parsed.success) {
     const [issue] = parsed.error.issues;
@@ -48,7 +50,7 @@ export async function gatewayFrom(path: string): Promise<McpServer> {
   const upstreams = enabled.map(([name, each]) => [name, upstreamOf(each, `${path} at ${name}`)]);
   try {
     const info = { name: "callwire-gateway", version, log: warningsOf(logIn()) };
-    return mcpGateway(Object.fromEntries(upstreams), info);
+    return { agents: mcpGateway(Object.fromEntries(upstreams), info), count: upstreams.length };
   } catch (error) {
     throw error instanceof TypeError ? new Failure(`${path}: ${error.message}`) : error;
   }

@@ -2,6 +2,7 @@ import { createServer } from "callwire";
 import { refuseExtra } from "../command-arguments.ts";
 import { Failure } from "../failure.ts";
 import { serveAgents, serveUntilStopped } from "../serving.ts";
+import { counted } from "../terminal.ts";
 import { gatewayFrom } from "./gateway-config.ts";
 
 interface GatewayFlags {
@@ -22,12 +23,14 @@ export async function serveGateway(flags: GatewayFlags, rest: readonly string[])
   if (port === undefined && unused !== undefined) {
     throw new Failure(`--${unused[0]} needs HTTP; add --port`);
   }
-  const agents = await gatewayFrom(config);
+  const { agents, count } = await gatewayFrom(config);
+  const forwardsTo = counted(count, "MCP server");
   if (port === undefined) {
-    await serveAgents(agents);
+    await serveAgents(agents, `forwards to ${forwardsTo}`);
     return;
   }
-  const mount = { path: "/rpc", server: createServer({}), versions: "JSON-RPC 2.0", agents };
+  const server = createServer({});
+  const mount = { path: "/rpc", server, versions: "JSON-RPC 2.0", agents, forwardsTo };
   const wires = { tcp: undefined, unix: undefined, nats: undefined, stdio: undefined };
   const unset = { ...wires, origins: undefined, framing: undefined };
   await serveUntilStopped([mount], { ...unset, port, host, hosts });

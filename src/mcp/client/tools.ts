@@ -1,11 +1,11 @@
 import type { HeaderRecord } from "../../http/client-exchange.ts";
+import { type JsonSchemaIssue, jsonSchemaIssues } from "../../openrpc/json-schema-check.ts";
 import { isRpcError } from "../../protocol/errors.ts";
 import type { Log } from "../../protocol/log.ts";
 import { badReply } from "../../protocol/pair.ts";
 import { isRecord } from "../../protocol/record.ts";
 import { McpErrorCode } from "../errors.ts";
 import { headerValue, type ParamHeader, paramAt, paramHeaders } from "../header-values.ts";
-import { type JsonSchemaIssue, jsonSchemaIssues } from "../json-schema.ts";
 import type { Result, TaskSupport, ToolDescription, ToolResult } from "../results.ts";
 import type { CreateTaskResult, LegacyTask } from "../task.ts";
 import { callOptions, type McpCallOptions, type ToolCallOptions } from "./client-options.ts";

@@ -58,6 +58,7 @@ export class Upstream {
   #changes: Promise<Subscription> | undefined;
   #retry: Timer | undefined;
   #delayMs = retryMs;
+  #isDown = false;
   #closed = false;
 
   constructor(settings: UpstreamSettings, around: UpstreamSurroundings) {
@@ -137,16 +138,23 @@ export class Upstream {
 
   async #loadOnce(): Promise<void> {
     const { catalog, clock, log } = this.#around;
+    const server = this.name;
     const disappear = (): void => catalog.setGroup(this.name, noFeatures);
     const late = clock.after(graceMs, disappear);
     try {
       const client = this.#lister();
       catalog.setGroup(this.name, await featuresOf(this, client, log));
       this.#delayMs = retryMs;
+      if (this.#isDown) log.warn({ server }, "an MCP server behind the gateway is back");
+      this.#isDown = false;
       this.#listen(client);
     } catch (error) {
       if (this.#closed) return;
-      log.warn({ err: error, server: this.name }, "an MCP server behind the gateway is down");
+      // Once, not at each retry.
+      const reason = error instanceof Error ? error.message : String(error);
+      if (!this.#isDown)
+        log.warn({ server, reason }, "an MCP server behind the gateway is down; retrying");
+      this.#isDown = true;
       disappear();
       this.#retry = clock.after(this.#delayMs, () => void this.refresh());
       this.#delayMs = Math.min(2 * this.#delayMs, longestRetryMs);

@@ -1,10 +1,10 @@
 import { jsonSchemaOf, type ToJsonSchema } from "../../openrpc/json-schema.ts";
+import { jsonSchema } from "../../openrpc/json-schema-check.ts";
 import type { MaybePromise } from "../../protocol/message.ts";
 import { defined } from "../../protocol/record.ts";
 import type { OutputOf, Schema } from "../../protocol/standard-schema.ts";
 import { Method } from "../../server/method.ts";
 import type { Icon } from "../capabilities.ts";
-import { jsonSchema } from "../json-schema.ts";
 import type { Meta } from "../meta-keys.ts";
 import type { PromptArgument, PromptDescription, PromptMessage, PromptResult } from "../results.ts";
 import type { McpCall } from "./mcp-call.ts";

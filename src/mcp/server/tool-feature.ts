@@ -3,13 +3,17 @@ import {
   jsonSchemaOf,
   type ToJsonSchema,
 } from "../../openrpc/json-schema.ts";
-import { argumentSchema, type ParameterNames } from "../../openrpc/parameter-names.ts";
+import {
+  asSent,
+  closedObject,
+  type NamedArguments,
+  namedArguments,
+  positional,
+} from "../../openrpc/named-arguments.ts";
 import type { ToolHints } from "../../protocol/contract.ts";
 import type { Handle } from "../../protocol/handle.ts";
-import type { Params } from "../../protocol/message.ts";
 import type { Method } from "../../server/method.ts";
 import { type ParamHeader, paramHeaders } from "../header-values.ts";
-import { jsonSchemaIssues } from "../json-schema.ts";
 import type { TaskSupport, ToolAnnotations, ToolDescription } from "../results.ts";
 import { nestedSchema } from "./nested-schema.ts";
 import { type ToolExtras, toolExtras } from "./tool.ts";
@@ -24,9 +28,8 @@ export interface ToolFeature {
   readonly description: ToolDescription;
   /** Arguments that are also sent as headers. */
   readonly headers: readonly ParamHeader[];
-  readonly paramsOf: (args: Readonly<Record<string, unknown>> | undefined) => Params | undefined;
-  /** Checks arguments that the method itself does not check; returns an error message. */
-  readonly faultOf?: ((args: Readonly<Record<string, unknown>>) => string | undefined) | undefined;
+  readonly paramsOf: NamedArguments["paramsOf"];
+  readonly faultOf?: NamedArguments["faultOf"];
   readonly result: ResultForm;
   readonly taskSupport: TaskSupport;
   /** The handler starts the task itself. */
@@ -98,24 +101,13 @@ function annotationsOf(
   return Object.keys(annotations).length === 0 ? {} : { annotations };
 }
 
-interface ToolInput {
-  readonly schema: JsonSchemaObject;
-  readonly paramsOf: ToolFeature["paramsOf"];
-  readonly faultOf?: ToolFeature["faultOf"];
-}
-
-const asSent: ToolFeature["paramsOf"] = (args = {}) => args;
-
 /** The schema of the method decides about missing arguments. */
-const asGiven: ToolFeature["paramsOf"] = (args) => args;
+const asGiven: NamedArguments["paramsOf"] = (args) => args;
 
-/** The argument that holds params that are not an object. */
-const positional = "args";
-
-function inputOf(method: Method, toJsonSchema: ToJsonSchema | undefined): ToolInput {
+function inputOf(method: Method, toJsonSchema: ToJsonSchema | undefined): NamedArguments {
   const { definition, parameters } = method;
-  if (parameters !== undefined) return plainInput(parameters);
-  if (definition.params === undefined) return { schema: closed({}), paramsOf: asSent };
+  if (parameters !== undefined) return namedArguments(parameters);
+  if (definition.params === undefined) return { schema: closedObject({}), paramsOf: asSent };
   const { $schema, ...json } = jsonSchemaOf(
     definition.params,
     "input",
@@ -136,75 +128,6 @@ function inputOf(method: Method, toJsonSchema: ToJsonSchema | undefined): ToolIn
       const { [positional]: list } = args;
       return list === undefined || Array.isArray(list) ? list : args;
     },
-  };
-}
-
-/** An object without further members; strict clients reject a schema that does not say so. */
-function closed(
-  properties: Readonly<Record<string, JsonSchemaObject>>,
-  required: readonly string[] = [],
-): JsonSchemaObject {
-  return { type: "object", properties, required, additionalProperties: false };
-}
-
-function plainInput(parameters: ParameterNames): ToolInput {
-  if (parameters.form === "unknown") return arrayInput(parameters.least);
-  const { form, names, required } = parameters;
-  const properties = Object.fromEntries(
-    names.map((name) => [name, argumentSchema(parameters, name)]),
-  );
-  const known = form === "object" && parameters.others ? undefined : names;
-  const typeFault = typeFaultOf({ type: "object", properties });
-  return {
-    schema:
-      known === undefined ? { type: "object", properties, required } : closed(properties, required),
-    paramsOf:
-      form === "object"
-        ? asSent
-        : (args = {}) => names.map((name) => (Object.hasOwn(args, name) ? args[name] : undefined)),
-    faultOf: (args) => argumentFault(args, known, required) ?? typeFault(args),
-  };
-}
-
-/** For a function whose argument names are unknown: one array of all arguments. */
-function arrayInput(least: number): ToolInput {
-  const names = [positional];
-  const required = least === 0 ? [] : names;
-  const list = { type: "array", ...(least > 0 && { minItems: least }) };
-  return {
-    schema: closed({ [positional]: list }, required),
-    paramsOf: ({ [positional]: given = [] } = {}) => given as unknown[],
-    faultOf: (args) => {
-      const { [positional]: given = [] } = args;
-      const fault = argumentFault(args, names, required);
-      if (fault !== undefined) return fault;
-      if (!Array.isArray(given))
-        return `"${positional}" must be an array of the arguments, in order`;
-      return given.length < least
-        ? `"${positional}" must have at least ${least} arguments`
-        : undefined;
-    },
-  };
-}
-
-/** A function accepts any arguments, but an agent should learn that it forgot one. */
-function argumentFault(
-  args: Readonly<Record<string, unknown>>,
-  names: readonly string[] | undefined,
-  required: readonly string[],
-): string | undefined {
-  const missing = required.find((name) => !Object.hasOwn(args, name));
-  if (missing !== undefined) return `the argument "${missing}" is missing`;
-  const unknown = Object.keys(args).find((name) => names?.includes(name) === false);
-  return unknown === undefined ? undefined : `there is no argument "${unknown}"`;
-}
-
-/** Checks the types that the source of the function declares. */
-function typeFaultOf(schema: JsonSchemaObject): NonNullable<ToolFeature["faultOf"]> {
-  const issuesOf = jsonSchemaIssues(schema);
-  return (args) => {
-    const [issue] = issuesOf(args);
-    return issue && `the argument "${issue.path.join(".")}" ${issue.message}`;
   };
 }
 

@@ -1,4 +1,5 @@
 import type { JsonSchemaObject } from "../../openrpc/json-schema.ts";
+import { jsonSchema } from "../../openrpc/json-schema-check.ts";
 import type { ToolHints } from "../../protocol/contract.ts";
 import type { MaybePromise } from "../../protocol/message.ts";
 import { defined } from "../../protocol/record.ts";
@@ -6,7 +7,6 @@ import type { OutputOf, Schema } from "../../protocol/standard-schema.ts";
 import { Method } from "../../server/method.ts";
 import type { Icon } from "../capabilities.ts";
 import type { ContentBlock } from "../content.ts";
-import { jsonSchema } from "../json-schema.ts";
 import type { Meta } from "../meta-keys.ts";
 import type { ToolResult } from "../results.ts";
 import type { McpCall } from "./mcp-call.ts";

@@ -314,18 +314,25 @@ test("two servers with the same prefix are refused", () => {
 
 test("if one server is down, only its tools are missing, and they come back with it", async () => {
   const clock = new FakeClock();
+  const logged: (readonly [object, string])[] = [];
+  const log = {
+    ...silentLog,
+    warn: (fields: object, message: string) => void logged.push([fields, message]),
+  };
   let isUp = false;
+  let attempts = 0;
   const server = everything();
   const flaky = mcpChannelLink(
     () => {
-      if (!isUp) throw new Error("down");
+      if (!isUp || ++attempts < 4) throw new Error("down");
       const [near, far] = memoryChannels();
       serveMcpChannel(server, far);
       return near;
     },
     { reconnect: { clock } },
   );
-  const gateway = mcpGateway({ flaky, own: { double: (n: number) => 2 * n } }, { ...info, clock });
+  const own = { double: (n: number) => 2 * n };
+  const gateway = mcpGateway({ flaky, own }, { ...info, clock, log });
   await using client = clientOf(gateway, { era: "legacy" });
   const back = signal();
   await using _ = await client.subscribe({ tools: true }, () => back.give());
@@ -333,6 +340,12 @@ test("if one server is down, only its tools are missing, and they come back with
   isUp = true;
   await whileTimePasses(clock, 500, back.given);
   expect((await client.tools().all()).map(({ name }) => name)).toContain("flaky_add");
+  // One line each, without stacks, however often it was tried.
+  const what = "an MCP server behind the gateway is";
+  expect(logged).toEqual([
+    [{ server: "flaky", reason: expect.stringContaining("down") }, `${what} down; retrying`],
+    [{ server: "flaky" }, `${what} back`],
+  ]);
 });
 
 test("servers start with the first client, not with the gateway", async () => {

@@ -1,6 +1,6 @@
-import type { JsonSchema, JsonSchemaObject } from "../openrpc/json-schema.ts";
 import { isRecord } from "../protocol/record.ts";
-import type { Check, Compile, JsonSchemaIssue } from "./json-schema.ts";
+import type { JsonSchema, JsonSchemaObject } from "./json-schema.ts";
+import type { Check, Compile, JsonSchemaIssue } from "./json-schema-check.ts";
 
 type Make = (schema: JsonSchemaObject, compile: Compile) => Check | undefined;
 

@@ -1,6 +1,6 @@
-import { type JsonSchema, type JsonSchemaObject, pointerKey } from "../openrpc/json-schema.ts";
 import { isRecord } from "../protocol/record.ts";
 import type { Schema } from "../protocol/standard-schema.ts";
+import { type JsonSchema, type JsonSchemaObject, pointerKey } from "./json-schema.ts";
 import { applicators, assertions } from "./json-schema-keywords.ts";
 
 /** Adds the issues of a value; `path` leads to the value. */
