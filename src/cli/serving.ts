@@ -1,7 +1,7 @@
 import type { McpServer } from "callwire/mcp";
 import { announce } from "./banner.ts";
 import type { Flags } from "./command.ts";
-import { drained, waitingFor } from "./draining.ts";
+import { drained, sayStopping } from "./draining.ts";
 import { logIn } from "./log-format.ts";
 import { ignoreOutputErrors, untilSignal } from "./process-end.ts";
 import { type HttpExtras, type Mount, openWires, type wireOptions } from "./served-wires.ts";
@@ -54,11 +54,9 @@ export async function serveUntilStopped(
   const hosts = mounts.flatMap(({ server, agents }) =>
     agents === undefined ? [server] : [server, agents],
   );
-  if (signal !== undefined) {
-    // Terminals print "^C" and leave the cursor behind it.
-    if (signal === "SIGINT" && flags.log !== "json") say?.("");
-    say?.(waitingFor(hosts));
-  }
+  // The primary process says it for its workers.
+  if (signal !== undefined && say !== undefined && !isWorker(flags))
+    sayStopping(signal, hosts, flags.log === "json", say);
   await drained(hosts);
   // Timers of methods must not keep the process alive.
   process.exit(0);
