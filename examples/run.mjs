@@ -18,6 +18,7 @@ const names = readdirSync(here).filter((name) =>
 
 const [name] = process.argv.slice(2);
 if (name === undefined || !names.includes(name)) {
+  if (name !== undefined) console.error(`no example ${name}`);
   console.log(`Usage: node examples/run.mjs <${names.join(" | ")}>`);
   process.exitCode = name === undefined ? 0 : 2;
 } else {

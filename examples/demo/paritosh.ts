@@ -5,7 +5,7 @@ import * as z from "zod";
 export const paritosh = {
   echo: method(
     {
-      summary: "Answer with what was said, and who says so",
+      summary: "Repeat a message after a name; from the tutorial that this demo began with",
       params: z.object({ message: z.string() }),
       result: z.string(),
       idempotent: true,
@@ -16,7 +16,7 @@ export const paritosh = {
 
   stream: stream(
     {
-      summary: "Answer a character at a time, as a language model does",
+      summary: "Send a message a character at a time, as language models do; from the same tutorial",
       params: z.object({ message: z.string() }),
       item: z.string(),
       examples: [{ params: { message: "hi" }, result: ["h", "i"] }],

@@ -1,7 +1,8 @@
 import { readFileSync } from "node:fs";
 import { globalAgent } from "node:https";
 import { type Flags, flag, type Options, option } from "./command.ts";
-import { Failure, oneLine } from "./failure.ts";
+import { Failure } from "./failure.ts";
+import { whyUnreadable } from "./files.ts";
 
 /** How to verify a server, and the certificate of this client. */
 export const tlsOptions = {
@@ -53,7 +54,7 @@ function pem(flag: string, path: string): Buffer {
   try {
     text = readFileSync(path);
   } catch (error) {
-    throw new Failure(`${flag}: ${oneLine(error)}`, { cause: error });
+    throw new Failure(`${flag}: ${whyUnreadable(path, error)}`, { cause: error });
   }
   if (!text.includes("-----BEGIN ")) throw new Failure(`${flag}: ${path} is not a PEM file`);
   return text;

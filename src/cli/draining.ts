@@ -29,6 +29,17 @@ export function waitingFor(hosts: readonly Draining[]): string {
     : `Stopping; ${parts.join(", ")}. Press Ctrl-C again to stop now.`;
 }
 
+export function sayStopping(
+  signal: NodeJS.Signals,
+  hosts: readonly Draining[],
+  isJson: boolean,
+  say: (line: string) => void,
+): void {
+  // Terminals print "^C" and leave the cursor behind it.
+  if (signal === "SIGINT" && !isJson) say("");
+  say(waitingFor(hosts));
+}
+
 /** Refuses new calls, waits for running ones, ends streams after a second, and closes the wires. */
 export async function drained(
   hosts: readonly Draining[],

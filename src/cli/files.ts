@@ -3,6 +3,12 @@ import { access, readFile, stat, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import { Failure, oneLine } from "./failure.ts";
 
+/** For options that name a file. */
+export function whyUnreadable(path: string, error: unknown): string {
+  const { code } = error as { code?: string };
+  return code === "ENOENT" ? `no such file: ${path}` : oneLine(error);
+}
+
 export async function fileText(path: string, missing = "no such file"): Promise<string> {
   try {
     // Some editors begin a file with a byte order mark.

@@ -4,7 +4,7 @@ import type { Middleware } from "callwire";
 import type { Credential } from "callwire/security";
 import { type Flags, type Options, option } from "./command.ts";
 import { Failure, invalid, oneLine } from "./failure.ts";
-import { fileText } from "./files.ts";
+import { fileText, whyUnreadable } from "./files.ts";
 import { parseJson } from "./json-values.ts";
 
 /** Who may call a server, how often, and the certificate of the server. */
@@ -105,7 +105,7 @@ export async function serverTlsOf(
     throw new Failure("--tls-cert and --tls-key need each other");
   const read = (path: string, option: "tls-cert" | "tls-key"): Promise<Buffer> =>
     readFile(path).catch((error: unknown) => {
-      throw new Failure(`${nameOf(option)}: ${oneLine(error)}`, { cause: error });
+      throw new Failure(`${nameOf(option)}: ${whyUnreadable(path, error)}`, { cause: error });
     });
   const files = { cert: await read(cert, "tls-cert"), key: await read(key, "tls-key") };
   try {

@@ -78,6 +78,10 @@ export async function importModule(
   const name = relative(process.cwd(), file) || file;
   if (!existsSync(file)) throw new Failure(`no such module: ${name}`);
   if (!statSync(file).isFile()) throw new Failure(`${name} is not a file`);
+  if (extname(file) === ".json")
+    throw new Failure(
+      `${name} is not a module; to run the config of a gateway: callwire gateway ${name}`,
+    );
   // Output of a module while it loads must not mix with messages on stdout.
   const { write } = process.stdout;
   process.stdout.write = process.stderr.write.bind(process.stderr);

@@ -4,9 +4,11 @@ import { dirname, sep } from "node:path";
 import { createServer, type Log } from "callwire";
 import { type Flags, flag, type Options, option } from "./command.ts";
 import { portOf } from "./command-arguments.ts";
+import { sayStopping } from "./draining.ts";
 import { Failure, invalid, oneLine } from "./failure.ts";
 import { ignoreOutputErrors, untilSignal } from "./process-end.ts";
 import { type metricsOf, opened } from "./served-wires.ts";
+import { Terminal } from "./terminal.ts";
 
 export const workerOptions = {
   workers: option("number", "processes that answer, or auto for one per core", {
@@ -17,7 +19,9 @@ export const workerOptions = {
 } as const satisfies Options;
 
 type WorkerFlags = Flags<typeof workerOptions> &
-  Readonly<Record<"port" | "host", string | undefined>> & { readonly stdio: boolean | undefined };
+  Readonly<Record<"port" | "host" | "log", string | undefined>> & {
+    readonly stdio: boolean | undefined;
+  };
 
 /** Whether this process only starts others, which answer the calls. */
 export function startsWorkers({ workers, watch: watches, stdio }: WorkerFlags): boolean {
@@ -64,9 +68,18 @@ export async function runWorkers(
   // Before the workers start: an unhandled SIGHUP would end the process, and a change must not be missed.
   process.on("SIGHUP", restart);
   if (flags.watch === true && file !== undefined) watchFolder(dirname(file), restart);
-  // A worker that cannot start has logged the reason.
-  await opened(`port ${port}`, "--port", () => workers.start());
-  await stopping;
+  try {
+    await opened(`port ${port}`, "--port", () => workers.start());
+  } catch (error) {
+    const { exitCode } = (error as Failure).cause as { exitCode?: unknown };
+    // That worker has printed the reason.
+    if (exitCode === 2) process.exit(exitCode);
+    throw error;
+  }
+  const signal = await stopping;
+  const terminal = new Terminal(process.stdout);
+  const isJson = flags.log === "json";
+  sayStopping(signal, [], isJson, (line) => (isJson ? log.info({}, line) : terminal.line(line)));
   await workers.close();
   process.exit(0);
 }

@@ -1,7 +1,7 @@
 import type { McpServer } from "callwire/mcp";
 import { announce } from "./banner.ts";
 import type { Flags } from "./command.ts";
-import { drained, waitingFor } from "./draining.ts";
+import { drained, sayStopping } from "./draining.ts";
 import { logIn } from "./log-format.ts";
 import { ignoreOutputErrors, untilSignal } from "./process-end.ts";
 import { type HttpExtras, type Mount, openWires, type wireOptions } from "./served-wires.ts";
@@ -53,11 +53,9 @@ export async function serveUntilStopped(
   const hosts = mounts.flatMap(({ server, agents }) =>
     agents === undefined ? [server] : [server, agents],
   );
-  if (signal !== undefined) {
-    // Terminals print "^C" and leave the cursor behind it.
-    if (signal === "SIGINT" && flags.log !== "json") say?.("");
-    say?.(waitingFor(hosts));
-  }
+  // The primary process says it for its workers.
+  if (signal !== undefined && say !== undefined && !isWorker(flags))
+    sayStopping(signal, hosts, flags.log === "json", say);
   // The end of stdin answers the calls of stdin only.
   const isOver = signal === undefined && wires.origin === undefined && wires.sockets.length === 0;
   await drained(hosts, isOver ? 0 : undefined);

@@ -17,6 +17,10 @@ export async function wrongAddress(
   if (errorsOf(error).some(({ message }) => notTls.test(message))) return withoutTls(url, error);
   if (errorsOf(error).some(({ code }) => hungUp.test(`${code}`)) && (await usesTls(url)))
     return withTls(url, error);
+  if (/^wss?:/.test(url) && errorsOf(error).some(({ code }) => /^HPE_/.test(`${code}`)))
+    return withoutHttp(url, error);
+  if (/^(tcp|tls):/.test(url) && errorsOf(error).some(({ code }) => hungUp.test(`${code}`)))
+    return overHttp(url, headers, error);
   if (!/^(http|ws)s?:/.test(url) || !mayBeWrongPath(url, error)) return undefined;
   const here = await probe(url.replace(/^ws/, "http"), headers);
   return here !== undefined && isNotEndpoint(here.status) && !here.isEndpoint
@@ -102,6 +106,28 @@ async function withoutTls(url: string, cause: unknown): Promise<Failure> {
   const what = isHttp ? "the port serves plain HTTP" : "the port does not use TLS";
   const options = { cause, exitCode: 3, report: { code: "NOT_TLS" } } as const;
   return new Failure(`${url}: ${what}; try ${plain}`, options);
+}
+
+/** The failure for a WebSocket to a port whose reply Node's HTTP parser rejected. */
+function withoutHttp(url: string, cause: unknown): Failure {
+  const { protocol, host } = new URL(url);
+  const socket = `${protocol === "ws:" ? "tcp" : "tls"}://${host}`;
+  const options = { cause, exitCode: 3, report: { code: "NOT_HTTP" } } as const;
+  return new Failure(`${url}: the server does not speak HTTP; try ${socket}`, options);
+}
+
+/** The failure for a socket to a port that speaks HTTP; undefined for other ports. */
+async function overHttp(
+  url: string,
+  headers: Headers,
+  cause: unknown,
+): Promise<Failure | undefined> {
+  const http = url.replace(/^tcp:/, "http:").replace(/^tls:/, "https:");
+  const here = await probe(http, headers);
+  if (here === undefined) return undefined;
+  const path = here.isEndpoint ? http : await rightPath(http, headers);
+  const options = { cause, exitCode: 3, report: { code: "NEEDS_HTTP" } } as const;
+  return new Failure(`${url}: the port speaks HTTP; try ${path ?? http}`, options);
 }
 
 /** Whether the port of a plain address uses TLS, with any certificate. */

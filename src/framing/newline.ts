@@ -16,14 +16,17 @@ const CR = 13;
 const SPACE = 32;
 const BLANK = /^[ \t\r]*$/;
 const WHOLE = /[}\]][ \t\r]*$/;
+const STATUS = /^HTTP\/1\.[01] [0-9]{3}/;
 const HEADER = /^content-length:[ \t]*[0-9]+$/i;
 const UPPER_C = 67;
+const UPPER_H = 72;
 const LOWER_C = 99;
 /** Its messages have no line breaks between them, so none could be read. */
 const foreignFraming = malformedFault(
   'A line is a Content-Length header; the framing of the peer is probably "content-length".',
   true,
 );
+const httpReply = malformedFault("The peer speaks HTTP.", true);
 
 /**
  * One message per line: LF ends it, a CR before the LF is dropped, blank lines are ignored.
@@ -169,6 +172,9 @@ class NewlineDecoder implements FrameDecoder {
     if ((first === UPPER_C || first === LOWER_C) && HEADER.test(line)) {
       this.#cut = true;
       sink.fault(foreignFraming);
+    } else if (first === UPPER_H && STATUS.test(line)) {
+      this.#cut = true;
+      sink.fault(httpReply);
     } else if (first > SPACE || !BLANK.test(line)) sink.text(line);
   }
 }

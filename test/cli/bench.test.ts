@@ -1,6 +1,6 @@
 import type { Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
-import { createServer, method, type Server, stream } from "callwire";
+import { createServer, method, RpcError, type Server, stream } from "callwire";
 import { type HttpServer, serveHttp } from "callwire/http/node";
 import { afterEach, beforeAll, beforeEach, expect, test } from "vitest";
 import { ownPort } from "../own-port.ts";
@@ -148,9 +148,19 @@ test("calls that were due and could not be sent are reported", async () => {
 });
 
 test("errors are counted by their code", async () => {
-  const exit = await finish(["bench", http.url, "nope", "-n", "30", "--json"]);
-  expect(reportOf(exit)).toMatchObject({ calls: 30, errors: { "-32601": 30 } });
+  onCall = () => {
+    throw new RpcError(-32050, "No stock");
+  };
+  const exit = await finish(["bench", http.url, "add", "-n", "30", "--json"]);
+  expect(reportOf(exit)).toMatchObject({ calls: 30, errors: { "-32050": 30 } });
   expect(exit.code).toBe(1);
+});
+
+test("a method that the server does not have ends it before the load", async () => {
+  const { code, stdout, stderr } = await finish(["bench", http.url, "ad", "2", "3"]);
+  expect(stderr).toBe('callwire: ad answered -32601 Method not found; did you mean "add"?\n');
+  expect(stdout).toBe("");
+  expect(code).toBe(1);
 });
 
 test("a server that goes away in the middle is counted and not hammered", async () => {

@@ -101,7 +101,9 @@ describeWith(["openssl"], "TLS", () => {
     expect((await call()).code).toBe(3);
     expect((await call("--cacert", ca)).code).toBe(0);
     expect((await call("--insecure")).code).toBe(0);
-    expect((await call("--cacert", inFolder("no.pem"))).stderr).toContain("--cacert: ENOENT");
+    expect((await call("--cacert", inFolder("no.pem"))).stderr).toContain(
+      "--cacert: no such file: ",
+    );
   });
 
   test("a gateway uses them for its upstreams", async () => {

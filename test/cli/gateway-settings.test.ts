@@ -31,7 +31,7 @@ test.each([
   [{ rateLimit: "many" }, ':13: rateLimit must be a rate such as 100/s or 600/m, not "many"'],
   [{ apiKeys: "no.json" }, ":13: apiKeys: $FOLDER/no.json: no such file"],
   [{ apiKeys: "gateway.json" }, ":13: apiKeys: $FOLDER/gateway.json: must be a JSON array of"],
-  [{ tls: { cert: "gateway.json", key: "no.pem" } }, ":15: tls.key: ENOENT: no such file"],
+  [{ tls: { cert: "gateway.json", key: "no.pem" } }, ":15: tls.key: no such file: $FOLDER/no.pem"],
   [
     { tls: { cert: "gateway.json", key: "gateway.json" } },
     ":14: tls.cert and $FOLDER/gateway.json:15: tls.key: not a certificate and its key in PEM",

@@ -40,6 +40,7 @@ test("--rate-limit refuses the calls beyond it", async () => {
 test.each([
   [["--rate-limit", "many"], /--rate-limit must be a rate such as 100\/s/],
   [["--tls-cert", "x.pem"], /--tls-cert and --tls-key need each other/],
+  [["--tls-cert", "no.pem", "--tls-key", "no.pem"], /--tls-cert: no such file: no\.pem$/m],
   [["--jwks", "https://x/jwks"], /--jwks needs --jwt-issuer and --jwt-audience/],
   [["--api-keys", "no.json"], /no\.json/],
 ])("%j is a mistake", async (flags, line) => {
@@ -54,9 +55,12 @@ describeWith(["openssl"], "TLS", () => {
   test("--tls-cert and --tls-key serve HTTPS, also with workers", async () => {
     const [cert, key] = await certificate("cert", "IP:127.0.0.1");
     expect(await readFile(cert, "utf8")).toContain("BEGIN CERTIFICATE");
-    const { url } = await serve("--tls-cert", cert, "--tls-key", key, "--workers", "2");
+    const served = await serve("--tls-cert", cert, "--tls-key", key, "--workers", "2");
+    const { url } = served;
     expect(url).toMatch(/^https:/);
     expect((await finish(["call", url, "one", "--cacert", cert])).stdout).toBe("1\n");
+    served.child.kill("SIGTERM");
+    expect((await served.exited).stdout).toMatch(/\nStopping\.\n$/);
   });
 
   const hasCurl = spawnSync("curl", ["--version"]).status === 0;

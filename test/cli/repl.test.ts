@@ -57,11 +57,12 @@ describe("lines of a pipe", () => {
   });
 
   test("that are misspelt are reported with the probable name", async () => {
-    const { stdout } = await piped(ws, "math/ad 1 2", ".stream math/cont to=2", ".metods");
+    const { stdout } = await piped(ws, "math/ad 1 2", ".stream math/cont to=2", ".metods", "help");
     expect(stdout.split("\n")).toEqual([
       '-32601 Method not found; did you mean "math/add"?',
       '-32601 Method not found; did you mean "math/count"?',
       "unknown command .metods; did you mean .methods?",
+      "-32601 Method not found; did you mean .help?",
       "",
     ]);
   });

@@ -163,6 +163,11 @@ describe("a mistake is reported in one line, with exit code 2", () => {
     [["demo", "--unix", "/nowhere/at/all.sock"], /\/nowhere\/at\/all\.sock/],
     [["serve"], /serve needs a module/],
     [["serve", "missing.js"], /no such module: missing\.js/],
+    [["serve", "missing.js", "--workers", "auto"], /^callwire: no such module: missing\.js\n$/],
+    [
+      ["serve", "package.json"],
+      /package\.json is not a module; .*: callwire gateway package\.json/,
+    ],
     [["serve", "."], /is not a file/],
     [["serve", "fine.js", "nothing.js"], /unexpected argument "nothing\.js"/],
     [["serve", "fine.js", "--path", "rpc"], /--path must begin with "\/"/],

@@ -146,6 +146,28 @@ describe("TLS to a port without it", () => {
   });
 });
 
+describe("another protocol", () => {
+  test("a socket to a port that speaks HTTP", async () => {
+    const url = demo.origin.replace("http", "tcp");
+    const { code, stderr } = await finish(["call", url, "add", "2", "3"]);
+    const told = `the port speaks HTTP; try ${demo.origin}/rpc`;
+    expect(stderr).toBe(`callwire: ${url}: ${told}\n`);
+    expect(code).toBe(3);
+  });
+
+  test("a WebSocket to a port that does not", async () => {
+    const lines = createTcpServer((socket) => {
+      socket.on("error", () => {}).once("data", () => socket.end("hello\n"));
+    });
+    await using other = await listening(lines as unknown as Server);
+    const url = other.url.replace("http", "ws");
+    const { code, stderr } = await finish(["call", url, "add"]);
+    const told = `the server does not speak HTTP; try ${other.url.replace("http", "tcp")}`;
+    expect(stderr).toBe(`callwire: ${url}: ${told}\n`);
+    expect(code).toBe(3);
+  });
+});
+
 test.each(connecting)("no TLS to a port with it: callwire %s", async (verb) => {
   const pem = (name: string): string =>
     readFileSync(new URL(`../fixtures/tls/test-only-${name}.pem`, import.meta.url), "utf8");

@@ -233,5 +233,5 @@ test.for(Object.entries(expected).filter(([name]) => isFull || !isLong(name)))(
 
 test("an example that is not there is refused", async () => {
   const refused = run(process.execPath, ["examples/run.mjs", "nothing"], { cwd: root });
-  await expect(refused).rejects.toMatchObject({ code: 2 });
+  await expect(refused).rejects.toMatchObject({ code: 2, stderr: "no example nothing\n" });
 });

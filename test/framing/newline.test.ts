@@ -33,11 +33,14 @@ test("a line with only a byte order mark is not blank", () => {
   expect(readAnyhow("\ufeff\n")).toEqual(texts(["\ufeff"]));
 });
 
-test("a Content-Length header ends the stream, and a line that resembles one does not", () => {
+test("a Content-Length header or an HTTP status line ends the stream, and a line that resembles one does not", () => {
   for (const header of ["Content-Length: 2", "content-length:2"]) {
     expect(readAnyhow(`1\n${header}\r\n\r\n{}\n2\n`)).toEqual(["text 1", "fatal malformed"]);
   }
-  const others = ["Content-Length: x", "Content-Length: 2 {}", "Content", "c"];
+  expect(readAnyhow("HTTP/1.1 400 Bad Request\r\nConnection: close\r\n")).toEqual([
+    "fatal malformed",
+  ]);
+  const others = ["HTTP/1", "Content-Length: x", "Content-Length: 2 {}", "Content", "c"];
   expect(readAnyhow(`${others.join("\n")}\n`)).toEqual(texts(others));
 });
 

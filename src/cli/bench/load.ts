@@ -26,6 +26,14 @@ export interface LoadOptions {
   readonly rate: number | undefined;
 }
 
+/** Errors of a mistake in the command, which every call would repeat. */
+const mistakes: ReadonlySet<number> = new Set([
+  ErrorCode.InvalidRequest,
+  ErrorCode.MethodNotFound,
+  ErrorCode.InvalidParams,
+  ErrorCode.Unauthenticated,
+]);
+
 /** Pause after a failed connection, so that a dead server is not flooded. */
 const pauseMs = 100;
 
@@ -47,6 +55,10 @@ export class Load {
     this.#options = options;
     // Each waiting caller adds a listener.
     setMaxListeners(0, this.#ending.signal);
+  }
+
+  get client(): Client {
+    return this.#clients[0] as Client;
   }
 
   get elapsedMs(): number {
@@ -85,8 +97,8 @@ export class Load {
           if (signal.aborted) {
             throw new Failure(`${method} is a stream; bench measures calls only`, { cause: error });
           }
-          // An error reply counts as a measurement, unless the address is not an endpoint.
-          if (!isRpcError(error) || error.code === ErrorCode.InvalidRequest) throw error;
+          // Other error replies count as measurements.
+          if (!isRpcError(error) || mistakes.has(error.code)) throw error;
         }
       }),
     );

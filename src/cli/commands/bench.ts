@@ -64,7 +64,10 @@ export const command = defineCommand({
       if (!signal.aborted) await watched(load, options);
     } catch (error) {
       if (signal.aborted) throw stopped("stopped before the load began", error);
-      throw await explainFailure({ url, headers: own.headers }, error);
+      throw await explainFailure(
+        { url, method, headers: own.headers, client: load.client, signal },
+        error,
+      );
     } finally {
       await load.close();
     }

@@ -160,7 +160,12 @@ export class Session {
   #messageOf(error: unknown): string {
     if (!isRpcError(error)) return printable(oneLine(error));
     const isUnknown = error.code === ErrorCode.MethodNotFound && !this.#methods.has(this.#called);
-    const guess = isUnknown ? didYouMean(this.#called, this.#methods.keys()) : "";
+    const dotted = `.${this.#called}`;
+    const guess = !isUnknown
+      ? ""
+      : dotNames.includes(dotted)
+        ? `; did you mean ${dotted}?`
+        : didYouMean(this.#called, this.#methods.keys());
     return errorText(error) + guess;
   }
 }

@@ -49,7 +49,7 @@ export class WorkerProcess {
       this.#worker.on("exit", (code, signal) => {
         const how = signal === null || signal === undefined ? `code ${code}` : `${signal}`;
         const early = new Error(`a worker exited with ${how} before it was ready`);
-        fail(Object.assign(early, { name: "WorkerExit" }));
+        fail(Object.assign(early, { name: "WorkerExit", exitCode: code }));
         events.exit(this, how);
         resolve();
       });
