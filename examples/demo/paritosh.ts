@@ -16,7 +16,8 @@ export const paritosh = {
 
   stream: stream(
     {
-      summary: "Send a message a character at a time, as language models do; from the same tutorial",
+      summary:
+        "Send a message a character at a time, as language models do; from the same tutorial",
       params: z.object({ message: z.string() }),
       item: z.string(),
       examples: [{ params: { message: "hi" }, result: ["h", "i"] }],
