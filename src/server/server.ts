@@ -56,7 +56,6 @@ export class Server<M extends Methods = Methods> extends Host {
     if (typeof methods !== "object" || methods === null) {
       throw new TypeError("createServer needs methods: an object of functions and groups");
     }
-    checkMembers(options, Object.keys(optionNames), "createServer: options");
     const { use = [], separator = "/" } = options;
     if (!Array.isArray(use) || !use.every((wrap) => typeof wrap === "function")) {
       throw new TypeError("`use` must be an array of middleware: (next) => handle");
@@ -146,5 +145,6 @@ function systemMethods(
  * ```
  */
 export function createServer<M extends Methods>(methods: M, options?: ServerOptions): Server<M> {
+  checkMembers(options ?? {}, Object.keys(optionNames), "createServer: options");
   return new Server(methods, options);
 }
