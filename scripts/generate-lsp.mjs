@@ -192,7 +192,11 @@ function capabilities(model) {
       .filter((each) => each[side] !== undefined)
       .map((each) => `  ${JSON.stringify(each.method)}: ${JSON.stringify(each[side])},\n`)
       .join("");
-  return `/** Where \`ServerCapabilities\` says that a method is implemented. */
+  const served = model.messages.filter((each) => each.direction !== "serverToClient");
+  return `/** The requests and notifications to a server. */
+export const serverMethods: readonly string[] = [\n${served.map(({ method }) => `  ${JSON.stringify(method)},\n`).join("")}];
+
+/** Where \`ServerCapabilities\` says that a method is implemented. */
 export const serverCapabilities: Readonly<Record<string, string>> = {\n${table(server, "server")}};
 
 /** Where \`ClientCapabilities\` says that a method is supported. */

@@ -88,14 +88,14 @@ export class Client<M = any, V extends Values = ValuesOf<M>> implements AsyncDis
   ) {
     checkTimeout(options.timeoutMs);
     checkTimeout(defaults.timeoutMs);
-    if (options.values === "rich") {
-      const loading = import("./rich-calls.ts").then(({ RichCalls }) => {
+    // The file that is loaded rejects what is not "rich".
+    if (options.values && options.values !== "json") {
+      this.#rich = import("./rich-calls.ts").then(({ RichCalls }) => {
         this.#rich = new RichCalls(options);
         return this.#rich;
       });
       // Each call fails with the reason.
-      loading.catch(() => {});
-      this.#rich = loading;
+      this.#rich.catch(() => {});
     }
     this.#options = options;
     this.#defaults = defaults;

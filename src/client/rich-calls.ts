@@ -9,6 +9,7 @@ import {
 import { WireError } from "../protocol/errors.ts";
 import type { Handle } from "../protocol/handle.ts";
 import { itemMembers } from "../protocol/item-members.ts";
+import type { Values } from "../protocol/json-value.ts";
 import { carries, type ItemMembers } from "../protocol/link.ts";
 import type { MaybePromise, Params, Reply, Request, TypedPaths } from "../protocol/message.ts";
 import { badReply } from "../protocol/pair.ts";
@@ -30,15 +31,17 @@ const mostValues = 100_000;
 export class RichCalls {
   readonly #codec: ValueCodec;
 
-  constructor({ types, version }: Pick<ClientOptions, "types" | "version">) {
-    if (version === "1.0") throw new TypeError('values: "rich" needs JSON-RPC 2.0');
-    this.#codec = new ValueCodec(types, mostValues);
+  constructor(options: ClientOptions<unknown, Values>) {
+    if (options.values !== "rich" || options.version === "1.0") {
+      throw new TypeError('values: "json", or "rich" in JSON-RPC 2.0');
+    }
+    this.#codec = new ValueCodec(options.types, mostValues);
   }
 
   /** The request as it is sent; its member `types` shows the server that this client accepts rich values. */
   #encode(request: Request, call: OutgoingCall): Request | Promise<Request> {
     const { params } = request;
-    const attaches = call.carriesBytes !== undefined && call.carriesBytes !== false;
+    const attaches = Boolean(call.carriesBytes);
     const typed = params === undefined ? undefined : this.#codec.encode(params, attaches);
     if (typed === undefined) return request;
     const { value, types, attachments } = typed;

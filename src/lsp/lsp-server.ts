@@ -4,6 +4,7 @@ import { Dispatcher } from "./dispatcher.ts";
 import type { LspServerHandlers } from "./handlers.ts";
 import { lspLimits, lspProfile } from "./limits.ts";
 import type { LspCall } from "./lsp-call.ts";
+import { serverMethods } from "./model/capabilities.ts";
 import type { ServerCapabilities, ServerInfo } from "./model/structures.ts";
 import { mustBeComplete, offeredCapabilities } from "./offered-capabilities.ts";
 import { positionEncodings } from "./position-encoding.ts";
@@ -37,6 +38,7 @@ export class LspServer extends Host {
   constructor(handlers: LspServerHandlers, options: LspServerOptions = {}) {
     const { use = [], info, methods = {} } = options;
     const names = Object.keys(handlers);
+    mustBeInProtocol(names);
     const capabilities = offeredCapabilities(names, options.capabilities);
     if (handlers.initialize === undefined) mustBeComplete(capabilities, names);
     const dispatcher = new Dispatcher(handlers, {
@@ -81,6 +83,15 @@ export class LspServer extends Host {
  */
 export function lspServer(handlers: LspServerHandlers, options?: LspServerOptions): LspServer {
   return new LspServer(handlers, options);
+}
+
+/** Rejects misspelt names, which no client would call. */
+function mustBeInProtocol(names: readonly string[]): void {
+  const unknown = names.find((name) => !serverMethods.includes(name));
+  if (unknown === undefined) return;
+  throw new TypeError(
+    `"${unknown}" is not a method of LSP; handlers of other methods belong in the option \`methods\``,
+  );
 }
 
 function checkedEncodings(names: readonly string[] = ["utf-16"]): readonly string[] {

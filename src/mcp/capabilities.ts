@@ -24,8 +24,11 @@ export interface Implementation {
 }
 
 /** The part of a client's or server's options that is sent to the peer. */
-export function implementationOf(options: Implementation): Implementation {
-  const { name, version, title, description, icons, websiteUrl } = options;
+export function implementationOf(options: Implementation | undefined): Implementation {
+  const { name, version, title, description, icons, websiteUrl } = options ?? {};
+  if (typeof name !== "string" || typeof version !== "string") {
+    throw new TypeError('options need `name` and `version`: { name: "example", version: "1.0.0" }');
+  }
   return defined({ name, version, title, description, icons, websiteUrl });
 }
 

@@ -1,3 +1,4 @@
+import { checkMembers } from "./known-members.ts";
 import type { Principal, Transport } from "./origin.ts";
 
 /** Restricts who may call a method. Every stated condition must hold. */
@@ -15,12 +16,7 @@ const members = ["roles", "scopes", "local"];
 /** Rejects a misspelt member, which would otherwise let everyone in. */
 export function checkRule(rule: AccessRule, what: string, more: readonly string[] = []): void {
   if (typeof rule !== "object" || rule === null) throw new TypeError(`${what} must be an object`);
-  for (const name of Object.keys(rule)) {
-    if (members.includes(name) || more.includes(name)) continue;
-    throw new TypeError(
-      `${what} has an unknown member "${name}"; known are ${[...more, ...members].join(", ")}`,
-    );
-  }
+  checkMembers(rule, [...more, ...members], what);
   const { roles = [], scopes = [], local = false } = rule;
   if (Array.isArray(roles) && Array.isArray(scopes) && typeof local === "boolean") return;
   throw new TypeError(`${what} needs arrays for roles and scopes, and a boolean for local`);

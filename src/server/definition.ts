@@ -1,19 +1,58 @@
 import { checkRule } from "../protocol/access.ts";
 import type { Context } from "../protocol/context.ts";
-import type { ErrorDefinitions, MethodDefinition, StreamDefinition } from "../protocol/contract.ts";
+import type {
+  ErrorDefinition,
+  ErrorDefinitions,
+  MethodDefinition,
+  MethodLimits,
+  StreamDefinition,
+} from "../protocol/contract.ts";
 import { RpcError } from "../protocol/errors.ts";
+import { checkMembers } from "../protocol/known-members.ts";
 import type { Schema } from "../protocol/standard-schema.ts";
+import type { Method } from "./method.ts";
 import { scalarType } from "./positional.ts";
 import { reportedIssues } from "./validate.ts";
 
+// Records, so that the compiler reports a missing member.
+const described: Record<keyof MethodDefinition & keyof StreamDefinition, true> = {
+  params: true,
+  errors: true,
+  progress: true,
+  upload: true,
+  access: true,
+  positional: true,
+  idempotent: true,
+  timeoutMs: true,
+  limits: true,
+  compress: true,
+  tool: true,
+  summary: true,
+  description: true,
+  examples: true,
+  tags: true,
+  deprecated: true,
+};
+const limits: Record<keyof MethodLimits, true> = {
+  maxMessageBytes: true,
+  maxFiles: true,
+  maxFileBytes: true,
+};
+const errorMembers: Record<keyof ErrorDefinition, true> = { code: true, message: true, data: true };
+const known = {
+  method: [...Object.keys(described), "result"],
+  stream: [...Object.keys(described), "item"],
+  limits: Object.keys(limits),
+  error: Object.keys(errorMembers),
+};
+
 /** Rejects an invalid definition, and names its method. */
-export function checkDefinition(
-  definition: MethodDefinition & StreamDefinition,
-  name: string,
-): void {
+export function checkDefinition({ definition, kind }: Method, name: string): void {
   if (typeof definition !== "object" || definition === null) {
     throw new TypeError(`"${name}" has no definition; pass {} to declare nothing`);
   }
+  checkMembers(definition, known[kind], `"${name}"`);
+  checkMembers(definition.limits ?? {}, known.limits, `"${name}": limits`);
   for (const member of ["params", "result", "item", "progress", "upload"] as const) {
     checkSchema(definition[member], `"${name}": ${member}`);
   }
@@ -22,7 +61,9 @@ export function checkDefinition(
     throw new TypeError(`"${name}": params must be an object or an array, not of type ${scalar}`);
   }
   if (definition.access !== undefined) checkRule(definition.access, `"${name}": access`);
-  for (const [error, { code, data }] of Object.entries(definition.errors ?? {})) {
+  for (const [error, declared] of Object.entries(definition.errors ?? {})) {
+    checkMembers(declared, known.error, `"${name}": the error ${error}`);
+    const { code, data } = declared;
     if (!Number.isInteger(code)) {
       throw new TypeError(`"${name}": the error ${error} needs an integer code`);
     }

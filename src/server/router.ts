@@ -85,8 +85,8 @@ function isClass(run: unknown): boolean {
 }
 
 function runnable(entry: Method, name: string): Method {
-  const { kind, handler, definition } = entry;
-  checkDefinition(definition, name);
+  const { kind, handler } = entry;
+  checkDefinition(entry, name);
   if (handler === undefined) {
     throw new TypeError(`"${name}" is a contract without a handler; complete it with implement()`);
   }

@@ -4,6 +4,7 @@ import { satisfies } from "../protocol/access.ts";
 import { type DirectCaller, directLink } from "../protocol/direct-link.ts";
 import { compose, type Middleware } from "../protocol/handle.ts";
 import { Host, type HostOptions } from "../protocol/host.ts";
+import { checkMembers } from "../protocol/known-members.ts";
 import { type DiscoverOptions, discovery, type Visibility } from "./discover.ts";
 import type { Method, Methods } from "./method.ts";
 import { createRouter, type MethodTable, tableOf } from "./router.ts";
@@ -16,6 +17,27 @@ export interface ServerOptions extends HostOptions {
   /** Options of `rpc.discover`, which answers with an OpenRPC document; false removes it. @default on */
   readonly discover?: false | DiscoverOptions;
 }
+
+// A record, so that the compiler reports a missing option.
+const optionNames: Record<keyof ServerOptions, true> = {
+  use: true,
+  separator: true,
+  discover: true,
+  versions: true,
+  version1Errors: true,
+  nullParams: true,
+  timeoutMs: true,
+  maxRunning: true,
+  maxRunningBytes: true,
+  maxWireBytes: true,
+  overload: true,
+  limits: true,
+  profile: true,
+  log: true,
+  clock: true,
+  types: true,
+  seal: true,
+};
 
 /** Methods that any number of wires can serve. */
 export class Server<M extends Methods = Methods> extends Host {
@@ -123,5 +145,6 @@ function systemMethods(
  * ```
  */
 export function createServer<M extends Methods>(methods: M, options?: ServerOptions): Server<M> {
+  checkMembers(options ?? {}, Object.keys(optionNames), "createServer: options");
   return new Server(methods, options);
 }

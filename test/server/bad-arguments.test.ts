@@ -1,7 +1,18 @@
 /** Errors for users who write JavaScript, or one cast too many. */
 import { type } from "arktype";
-import { createClient, createServer, method, type Schema, stream, topic } from "callwire";
+import {
+  createClient,
+  createServer,
+  directLink,
+  method,
+  type Schema,
+  stream,
+  topic,
+} from "callwire";
 import { serveHttp } from "callwire/http/node";
+import { lspServer } from "callwire/lsp";
+import { mcpGateway, mcpServer } from "callwire/mcp";
+import { mcpClient, mcpMemoryLink } from "callwire/mcp/client";
 import { authenticate, authorize, type Policy, secureDefaults } from "callwire/security";
 import { serveSocket } from "callwire/tcp";
 import { wsHandler, wsUpgrade } from "callwire/ws";
@@ -10,6 +21,7 @@ import { z } from "zod";
 
 /** As zod made schemas before it supported Standard Schema. */
 const oldSchema = { parse: (value: unknown) => value, _def: {} } as unknown as Schema;
+const host = { name: "host", version: "1.0.0" };
 const wrong = <T>(value: unknown): T => value as T;
 
 test.each([
@@ -54,6 +66,60 @@ test.each([
   expect(() => createServer({ add: method({ params }, () => 1) })).toThrow(
     new TypeError(`"add": params must be an object or an array, not of type ${name}`),
   );
+});
+
+test.each([
+  [method(wrong<object>({ parms: z.object({}) }), () => 1), 'has an unknown member "parms"'],
+  [method(wrong<object>({ item: z.number() }), () => 1), 'has an unknown member "item"'],
+  [stream(wrong<object>({ result: z.number() }), () => []), 'has an unknown member "result"'],
+  [
+    method({ limits: wrong<object>({ maxFile: 1 }) }, () => 1),
+    ': limits has an unknown member "maxFile"; known are maxMessageBytes, maxFiles, maxFileBytes',
+  ],
+  [
+    method({ errors: { ODD: wrong<{ code: 1 }>({ code: 1, dada: z.number() }) } }, () => 1),
+    ': the error ODD has an unknown member "dada"; known are code, message, data',
+  ],
+])("a misspelt member of a definition is refused by the name of its method (%#)", (add, fault) => {
+  expect(() => createServer({ math: { add } })).toThrow(
+    new RegExp(`^"math/add"(?: (?=has))?${fault}`),
+  );
+});
+
+test("a misspelt option of a server is refused with the known ones", () => {
+  expect(() => createServer({}, wrong<object>({ tmeoutMs: 1 }))).toThrow(
+    /^createServer: options has an unknown member "tmeoutMs"; known are use, .*timeoutMs/,
+  );
+});
+
+test.each([{ values: "ritch" }, { values: "rich", version: "1.0" }])(
+  "calls of a client with %j fail with the values that there are",
+  async (options) => {
+    const client = createClient(directLink(createServer({ now: () => 1 })), wrong<object>(options));
+    await expect(client.call("now")).rejects.toThrow(
+      new TypeError('values: "json", or "rich" in JSON-RPC 2.0'),
+    );
+  },
+);
+
+test.each([undefined, {}, { name: "host" }])(
+  "MCP clients, servers and gateways with the options %j say what is missing",
+  (options) => {
+    const message = "options need `name` and `version`";
+    const none = wrong<never>(options);
+    expect(() => mcpClient(mcpMemoryLink(mcpServer({}, host)), none)).toThrow(message);
+    expect(() => mcpServer({}, none)).toThrow(message);
+    expect(() => mcpGateway({}, none)).toThrow(message);
+  },
+);
+
+test("a method that LSP does not have is refused, and custom ones are not", () => {
+  const hover = () => null;
+  const handlers = wrong<object>({ "textDocument/hoverr": hover });
+  expect(() => lspServer(handlers)).toThrow(
+    '"textDocument/hoverr" is not a method of LSP; handlers of other methods belong in the option `methods`',
+  );
+  lspServer({ "textDocument/hover": hover }, { methods: { "textDocument/hoverr": hover } });
 });
 
 test("a code that is not an integer is refused by the name of its method", () => {

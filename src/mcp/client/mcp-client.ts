@@ -52,12 +52,13 @@ export class McpClient implements AsyncDisposable {
   readonly #tools: Tools;
 
   constructor(wire: McpWire, options: McpClientOptions) {
+    const info = implementationOf(options);
     const { log = consoleLog, logLevel, timeoutMs, clock, use = [], cache = true } = options;
     const input = new Input(options);
     this.#protocol = new ProtocolClient(wire, {
       ...{ era: options.era, probeMs: options.probeMs },
       ...{ input, log, clock, timeoutMs, use, cache },
-      declaration: new ClientDeclaration(implementationOf(options), input, logLevel),
+      declaration: new ClientDeclaration(info, input, logLevel),
     });
     this.#tools = new Tools(this.#protocol, options.checkOutput !== false, log);
     this.#protocol.onNotified((method, params) => {

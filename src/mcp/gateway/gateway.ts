@@ -62,6 +62,7 @@ class McpGateway extends McpServer {
   readonly #held: HeldCalls;
 
   constructor(parts: Readonly<Record<string, McpGatewayPart>>, options: McpGatewayOptions) {
+    const info = implementationOf(options);
     const { clock = systemClock, log = consoleLog, startMs = 10_000 } = options;
     limitOf("startMs", startMs);
     const upstreams: Upstream[] = [];
@@ -87,7 +88,7 @@ class McpGateway extends McpServer {
     this.#upstreams = upstreams;
     this.#held = new HeldCalls(clock, options.stateLifetimeMs ?? 600_000);
     const around = {
-      info: implementationOf(options),
+      info,
       log,
       clock,
       catalog: this.catalog,

@@ -92,10 +92,11 @@ export class McpServer extends Host {
   readonly #tasks: Tasks;
 
   constructor(offered: Methods | Served, options: McpServerOptions, extras?: ServerExtras) {
+    const info = implementationOf(options);
     // Middleware also authenticates connections, and so decides who owns a session.
     const use = [...(isServed(offered) ? offered.use : []), ...(options.use ?? [])];
     const reports = new SessionReports(options.clock ?? systemClock, use);
-    const parts = assemble(offered, options, reports, extras);
+    const parts = assemble(offered, options, info, reports, extras);
     super(
       parts.handle,
       {
@@ -105,7 +106,7 @@ export class McpServer extends Host {
       },
       use,
     );
-    this.info = parts.info;
+    this.info = info;
     this.catalog = parts.catalog;
     this.changes = parts.changes;
     this.sessionReports = reports;
@@ -153,7 +154,6 @@ function takesBatches({ session }: Origin): boolean {
 
 interface Parts {
   readonly handle: Handle;
-  readonly info: Implementation;
   readonly catalog: Catalog;
   readonly changes: Changes;
   readonly tasks: Tasks;
@@ -162,6 +162,7 @@ interface Parts {
 function assemble(
   offered: Methods | Served,
   options: McpServerOptions,
+  info: Implementation,
   reports: SessionReports,
   extras: ServerExtras | undefined,
 ): Parts {
@@ -188,7 +189,6 @@ function assemble(
     ...features(catalog, rounds),
     ["tools/call", toolCalls(catalog, rounds, tasks)] as const,
   ].map(([name, operation]): [string, typeof operation] => [name, operation]);
-  const info = implementationOf(options);
   const capabilities = (): ServerCapabilities => ({
     ...offeredBy(catalog, options),
     ...extras?.capabilities,
@@ -227,7 +227,7 @@ function assemble(
       ? era.handle(request, incoming)
       : ready.then(() => era.handle(request, incoming));
   };
-  return { handle, info, catalog, changes, tasks };
+  return { handle, catalog, changes, tasks };
 }
 
 /** Checks the shape, because the server may come from another copy of the package. */
