@@ -135,15 +135,14 @@ async function agentMount(
 ): Promise<{ readonly mount: Mount; readonly card: Readonly<Record<string, NodeHandler>> }> {
   const { a2aMounts } = await import("callwire/a2a/node");
   const { [path]: _, ...card } = a2aMounts(agent, { path });
-  const [first] = (await agent.card("")).skills.filter(({ inputModes = [] }) =>
-    inputModes.includes("application/json"),
-  );
+  const { skills, supportedInterfaces } = await agent.card("");
+  const [first] = skills.filter(({ inputModes = [] }) => inputModes.includes("application/json"));
   const sample =
     first === undefined ? undefined : `--data '{"skill":${JSON.stringify(first.id)},"params":{}}'`;
   const mount = {
     path,
     server: agent,
-    versions: "A2A 1.0 and 0.3",
+    versions: `A2A ${supportedInterfaces.map(({ protocolVersion }) => protocolVersion).join(" and ")}`,
     isAgent: true,
     ...(sample && { sample }),
   };
