@@ -1,4 +1,5 @@
 import type { Context } from "../protocol/context.ts";
+import { ErrorCode, RpcError } from "../protocol/errors.ts";
 import { isThenable, type MaybePromise } from "../protocol/message.ts";
 import { type Methods, method, stream } from "../server/method.ts";
 import { a2aError } from "./errors.ts";
@@ -9,20 +10,19 @@ import * as check from "./params-check.ts";
 
 type Version = "1.0" | "0.3";
 
-/**
- * Refuses versions that the agent does not support, and the methods of these. Which supported version a client uses
- * follows from the name of the method.
- */
+/** Refuses versions that the agent does not support, and methods that the version of the client does not have. */
 function checkVersion({ transport }: Context, own: Version, supported: readonly Version[]): void {
   const header = transport.headers["a2a-version"];
-  const given =
-    (header === undefined ? versionInQuery(transport.http?.target) : `${header}`.trim()) || "0.3";
-  const [, version = given] = /^(\d+\.\d+)\.\d+$/.exec(given) ?? [];
-  const isSupported = (wanted: string): boolean => supported.some((each) => each === wanted);
-  if (!isSupported(version) || !isSupported(own))
-    throw a2aError("VersionNotSupported", `This agent supports A2A ${supported.join(" and ")}`, {
-      version: isSupported(version) ? own : given,
-    });
+  const named = header === undefined ? versionInQuery(transport.http?.target) : `${header}`.trim();
+  const [, version = named || "0.3"] = /^(\d+\.\d+)\.\d+$/.exec(named) ?? [];
+  const refused = [version, own].find((each) => !supported.some((one) => one === each));
+  if (refused !== undefined) {
+    const message = `This agent supports A2A ${supported.join(" and ")}`;
+    throw a2aError("VersionNotSupported", message, { version: refused });
+  }
+  // Clients of 1.0 that name no version are understood by the name of the method.
+  if (named !== "" && version !== own)
+    throw new RpcError(ErrorCode.MethodNotFound, `A2A ${version} has no such method`);
 }
 
 /** Clients that cannot set headers name the version in the query of the address. */
