@@ -43,6 +43,8 @@ export interface A2aAgentOptions extends Omit<HostOptions, "versions" | "nullPar
     | ((call: Context) => AgentDescription | undefined | Promise<AgentDescription | undefined>);
   /** Signs the card: `cardSigner` of `callwire/a2a/signing`. @default not signed */
   readonly signCard?: CardSigner;
+  /** Whether the agent serves clients of 0.3 too, whose members in the card strict readers of 1.0 refuse. @default true */
+  readonly legacy?: boolean;
   /** Most messages that the agent works on at the same time; more are refused. Stops overload. @default 1000 */
   readonly maxAgents?: number;
   /** How long a call waits for a task to be done before it returns the task as it is. @default 600000 */
@@ -53,19 +55,29 @@ export interface A2aAgentOptions extends Omit<HostOptions, "versions" | "nullPar
 export class A2aAgent extends Server {
   /** Each item of a stream is a response, as A2A requires. */
   readonly eventForm = itemResponses;
+  readonly trailingSlash = true;
   readonly unsupportedType = a2aError(
     "ContentTypeNotSupported",
     "The Content-Type must be application/json, in UTF-8",
   );
   readonly #card: Omit<AgentCard, "supportedInterfaces">;
   readonly #sign: CardSigner | undefined;
+  readonly #hasLegacy: boolean;
   /** Where it is served, if that does not follow from requests. */
   url: string | undefined = undefined;
   /** The scheme at which clients asked for the card. */
   #scheme = "http:";
 
   constructor(options: A2aAgentOptions) {
-    const { card: description, execute, push, extendedCard, store, ...rest } = options;
+    const {
+      card: description,
+      execute,
+      push,
+      extendedCard,
+      store,
+      legacy = true,
+      ...rest
+    } = options;
     if (typeof execute !== "function")
       throw new TypeError('"execute" must be a function that answers a message');
     const clock = options.clock ?? systemClock;
@@ -96,11 +108,12 @@ export class A2aAgent extends Server {
               "ExtendedAgentCardNotConfigured",
               "There is no extended card for this caller",
             );
-          return addressedCard(cardOf(found, { ...has, use }), this.url ?? this.#addressOf(call));
+          const url = this.url ?? this.#addressOf(call);
+          return addressedCard(cardOf(found, { ...has, use }), url, legacy);
         }),
       blockMs: limitOf("blockMs", options.blockMs, 600_000),
     });
-    super(methodsOf(operations), {
+    super(methodsOf(operations, legacy), {
       ...rest,
       discover: false,
       profile,
@@ -108,13 +121,14 @@ export class A2aAgent extends Server {
     });
     this.#card = card;
     this.#sign = options.signCard;
+    this.#hasLegacy = legacy;
     this.onClose(() => tasks.close());
   }
 
   /** The card for clients that reach the agent at this URL. */
   async card(url: string): Promise<AgentCard> {
     if (URL.canParse(url)) this.#scheme = new URL(url).protocol;
-    const card = addressedCard(this.#card, url);
+    const card = addressedCard(this.#card, url, this.#hasLegacy);
     const signature = await this.#sign?.(canonicalCard(card));
     return signature === undefined ? card : { ...card, signatures: [signature] };
   }

@@ -159,20 +159,26 @@ function securityOf(
   };
 }
 
-/** The card at its address, with the members that clients of 0.3 read. */
+/** The card at its address, with the members that clients of 0.3 read if the agent supports it. */
 export function addressedCard(
   card: Omit<AgentCard, "supportedInterfaces">,
   url: string,
-): AgentCard & Metadata {
-  const { capabilities, securitySchemes, securityRequirements } = card;
+  hasLegacy: boolean,
+): AgentCard {
   const at = (protocolVersion: string): AgentInterface => ({
     url,
     protocolBinding: "JSONRPC",
     protocolVersion,
   });
+  if (!hasLegacy) return { ...card, supportedInterfaces: [at("1.0")] };
+  return { ...card, supportedInterfaces: [at("1.0"), at("0.3")], ...legacyMembers(card, url) };
+}
+
+function legacyMembers(
+  { capabilities, securitySchemes, securityRequirements }: Omit<AgentCard, "supportedInterfaces">,
+  url: string,
+): Metadata {
   return {
-    ...card,
-    supportedInterfaces: [at("1.0"), at("0.3")],
     ...(securitySchemes !== undefined && {
       securitySchemes: Object.fromEntries(
         Object.entries(securitySchemes).map(([name, scheme]) => [

@@ -1,4 +1,5 @@
 import type { Context } from "../protocol/context.ts";
+import { ErrorCode, RpcError } from "../protocol/errors.ts";
 import { isThenable, type MaybePromise } from "../protocol/message.ts";
 import { type Methods, method, stream } from "../server/method.ts";
 import { a2aError } from "./errors.ts";
@@ -7,15 +8,21 @@ import { isInterrupted, isTerminal, type StreamResponse, type TaskState } from "
 import type { Operations } from "./operations.ts";
 import * as check from "./params-check.ts";
 
-const versions = new Set(["", "0.3", "1.0"]);
+type Version = "1.0" | "0.3";
 
-/** Refuses versions that the agent does not support. Which supported version a client uses follows from the name of the method. */
-function checkVersion({ transport }: Context): void {
+/** Refuses versions that the agent does not support, and methods that the version of the client does not have. */
+function checkVersion({ transport }: Context, own: Version, supported: readonly Version[]): void {
   const header = transport.headers["a2a-version"];
-  const version =
-    header === undefined ? versionInQuery(transport.http?.target) : `${header}`.trim();
-  if (!versions.has(version) && !/^(1\.0|0\.3)\.\d+$/.test(version))
-    throw a2aError("VersionNotSupported", "This agent supports A2A 1.0 and 0.3", { version });
+  const named = header === undefined ? versionInQuery(transport.http?.target) : `${header}`.trim();
+  const [, version = named || "0.3"] = /^(\d+\.\d+)\.\d+$/.exec(named) ?? [];
+  const refused = [version, own].find((each) => !supported.some((one) => one === each));
+  if (refused !== undefined) {
+    const message = `This agent supports A2A ${supported.join(" and ")}`;
+    throw a2aError("VersionNotSupported", message, { version: refused });
+  }
+  // Clients of 1.0 that name no version are understood by the name of the method.
+  if (named !== "" && version !== own)
+    throw new RpcError(ErrorCode.MethodNotFound, `A2A ${version} has no such method`);
 }
 
 /** Clients that cannot set headers name the version in the query of the address. */
@@ -26,19 +33,23 @@ function versionInQuery(target = ""): string {
 
 type Operation<P, R> = (params: P, call: Context) => MaybePromise<R>;
 
-function once<P>(read: (params: unknown) => P, run: Operation<P, unknown>) {
-  return method({}, (params, call) => {
-    checkVersion(call);
-    return run(read(params), call);
-  });
-}
-
-function streamed<P>(read: (params: unknown) => P, run: Operation<P, AsyncIterable<unknown>>) {
-  return stream({}, (params, call) => {
-    checkVersion(call);
-    const items = run(read(params), call);
-    return isThenable(items) ? opened(items) : items;
-  });
+/** Defines methods of one version. */
+function definitionsOf(own: Version, supported: readonly Version[]) {
+  return {
+    once<P>(read: (params: unknown) => P, run: Operation<P, unknown>) {
+      return method({}, (params, call) => {
+        checkVersion(call, own, supported);
+        return run(read(params), call);
+      });
+    },
+    streamed<P>(read: (params: unknown) => P, run: Operation<P, AsyncIterable<unknown>>) {
+      return stream({}, (params, call) => {
+        checkVersion(call, own, supported);
+        const items = run(read(params), call);
+        return isThenable(items) ? opened(items) : items;
+      });
+    },
+  };
 }
 
 /** The items of a stream that is not open yet; leaving it leaves the stream at once. */
@@ -53,8 +64,11 @@ function opened(opening: PromiseLike<AsyncIterable<unknown>>): AsyncIterable<unk
   };
 }
 
-/** The methods of both versions; those of 0.3 have slashes in their names. */
-export function methodsOf(operations: Operations): Methods {
+/** The methods of both versions; those of 0.3 have slashes in their names, and are refused if it is not supported. */
+export function methodsOf(operations: Operations, hasLegacy: boolean): Methods {
+  const supported: readonly Version[] = hasLegacy ? ["1.0", "0.3"] : ["1.0"];
+  const { once, streamed } = definitionsOf("1.0", supported);
+  const old = definitionsOf("0.3", supported);
   const isFinal = (state: TaskState): boolean => isTerminal(state) || isInterrupted(state);
   const toLegacy = (event: StreamResponse) => legacy.responseTo(event, isFinal);
   const legacySend = (params: unknown) => check.sendParams(legacy.sendFrom(params));
@@ -83,26 +97,26 @@ export function methodsOf(operations: Operations): Methods {
       operations.deletePush(params, call),
     ),
     GetExtendedAgentCard: once(check.tenantOnly, (_, call) => operations.extendedCard(call)),
-    "message/send": once(legacySend, async (params, call) =>
+    "message/send": old.once(legacySend, async (params, call) =>
       toLegacy(await operations.send(params, call)),
     ),
-    "message/stream": streamed(legacySend, async (params, call) =>
+    "message/stream": old.streamed(legacySend, async (params, call) =>
       mapped(await operations.stream(params, call), toLegacy),
     ),
-    "tasks/get": once(check.taskReference, async (params, call) =>
+    "tasks/get": old.once(check.taskReference, async (params, call) =>
       legacy.taskTo(await operations.get(params, call)),
     ),
-    "tasks/cancel": once(check.taskReference, async (params, call) =>
+    "tasks/cancel": old.once(check.taskReference, async (params, call) =>
       legacy.taskTo(await operations.cancel(params, call)),
     ),
-    "tasks/resubscribe": streamed(check.taskReference, async (params, call) =>
+    "tasks/resubscribe": old.streamed(check.taskReference, async (params, call) =>
       mapped(await operations.subscribe(params, call), toLegacy),
     ),
-    "tasks/pushNotificationConfig/set": once(
+    "tasks/pushNotificationConfig/set": old.once(
       (params) => check.pushConfig(legacy.pushConfigFrom(params)),
       async (params, call) => legacy.pushTo(await operations.createPush(params, call)),
     ),
-    "tasks/pushNotificationConfig/get": once(
+    "tasks/pushNotificationConfig/get": old.once(
       (params) =>
         check.pushListing(legacy.pushReferenceFrom(params)) as { taskId: string; id?: string },
       async ({ taskId, id }, call) =>
@@ -112,15 +126,15 @@ export function methodsOf(operations: Operations): Methods {
             : await operations.getPush({ taskId, id }, call),
         ),
     ),
-    "tasks/pushNotificationConfig/list": once(
+    "tasks/pushNotificationConfig/list": old.once(
       (params) => check.pushListing(legacy.pushReferenceFrom(params)),
       async (params, call) => (await operations.listPush(params, call)).configs.map(legacy.pushTo),
     ),
-    "tasks/pushNotificationConfig/delete": once(legacyPush, async (params, call) => {
+    "tasks/pushNotificationConfig/delete": old.once(legacyPush, async (params, call) => {
       await operations.deletePush(params, call);
       return null;
     }),
-    "agent/getAuthenticatedExtendedCard": once(
+    "agent/getAuthenticatedExtendedCard": old.once(
       () => ({}),
       (_, call) => operations.extendedCard(call),
     ),

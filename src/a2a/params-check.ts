@@ -72,20 +72,40 @@ function list(check: Check, least = 0): Check {
   };
 }
 
-/** An object with these members; null counts as absent, as in the JSON of Protocol Buffers. */
+/** The name of a member in the `.proto` file, which readers of its JSON accept too: `task_id`. */
+function protoName(member: string): string {
+  return member.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+}
+
+/**
+ * An object with these members, as in the JSON of Protocol Buffers: null counts as absent, and members whose names are
+ * those of the `.proto` file get their names in camelCase.
+ */
 function shape(
   required: Readonly<Record<string, Check>>,
   optional: Readonly<Record<string, Check>> = {},
 ): Check {
+  const member =
+    (isRequired: boolean) =>
+    ([name, check]: readonly [string, Check]) => ({
+      member: name,
+      proto: protoName(name),
+      check,
+      isRequired,
+    });
   const members = [
-    ...Object.entries(required).map(([member, check]) => ({ member, check, isRequired: true })),
-    ...Object.entries(optional).map(([member, check]) => ({ member, check, isRequired: false })),
+    ...Object.entries(required).map(member(true)),
+    ...Object.entries(optional).map(member(false)),
   ];
   return (value) => {
     const wrong = record(value);
     if (wrong !== undefined) return wrong;
-    const given = value as Readonly<Record<string, unknown>>;
-    for (const { member, check, isRequired } of members) {
+    const given = value as Record<string, unknown>;
+    for (const { member, proto, check, isRequired } of members) {
+      if (!Object.hasOwn(given, member) && Object.hasOwn(given, proto)) {
+        given[member] = given[proto];
+        delete given[proto];
+      }
       const inner = Object.hasOwn(given, member) ? given[member] : undefined;
       const isAbsent = inner === undefined || inner === null;
       if (isAbsent && isRequired) return fault("is required", member);

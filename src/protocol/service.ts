@@ -34,6 +34,8 @@ export interface Service {
   readonly eventForm?: EventForm | undefined;
   /** The error for an HTTP request that is not JSON, if the protocol of the service has its own. */
   readonly unsupportedType?: ErrorObject | undefined;
+  /** Whether its path may end with a slash too: HTTP clients with a base URL, such as Python's httpx, add one. */
+  readonly trailingSlash?: boolean | undefined;
   /** Method names, for wires on which each has an address; missing if they are not known in advance. */
   methodNames?(): readonly string[];
   /**

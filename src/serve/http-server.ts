@@ -223,7 +223,8 @@ export class HttpServer implements AsyncDisposable {
       webSocket === false ? undefined : wsUpgrade(service, { ...webSocket, ...checkedByEndpoint });
     const mount = { endpoint, upgrade };
     const below = path.endsWith("/") ? path : `${path}/`;
-    for (const place of [path, `${below}stream`]) this.#routes.set(place, mount);
+    const places = [path, `${below}stream`, ...(service.trailingSlash === true ? [below] : [])];
+    for (const place of places) this.#routes.set(place, mount);
     for (const place of [path, `${below}ws`]) this.#upgrades.set(place, mount);
     return endpoint;
   }

@@ -493,6 +493,17 @@ test.each(["Node", "fetch"])(
   },
 );
 
+test("an agent is also at its path with a slash, which clients with a base URL add", async () => {
+  const { base } = await serveAgent({ execute: () => "hello" });
+  const message = { messageId: "1", role: "ROLE_USER", parts: [{ text: "hi" }] };
+  const response = await fetch(`${base}/a2a/`, {
+    method: "POST",
+    headers: { "content-type": "application/json", "a2a-version": "1.0" },
+    body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "SendMessage", params: { message } }),
+  });
+  expect(await response.json()).toMatchObject({ result: { message: { role: "ROLE_AGENT" } } });
+});
+
 test("the card can be cached, and names both versions at the requested address", async () => {
   const { base } = await serveAgent({ execute: () => "hello" });
   const response = await fetch(`${base}/.well-known/agent-card.json`);

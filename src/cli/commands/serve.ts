@@ -146,7 +146,7 @@ async function agentMount(
 ): Promise<{ readonly mount: Mount; readonly card: Readonly<Record<string, NodeHandler>> }> {
   const { a2aMounts } = await import("callwire/a2a/node");
   const { [path]: _, ...card } = a2aMounts(agent, { path });
-  const { skills } = await agent.card("");
+  const { skills, supportedInterfaces } = await agent.card("");
   const takesData = skills.filter(({ inputModes }) => inputModes?.includes("application/json"));
   const example = takesData.flatMap(({ examples = [] }) => examples).find(isJson);
   const sample =
@@ -158,7 +158,7 @@ async function agentMount(
   const mount = {
     path,
     server: agent,
-    versions: `A2A 1.0 and 0.3${note}`,
+    versions: `A2A ${supportedInterfaces.map(({ protocolVersion }) => protocolVersion).join(" and ")}${note}`,
     isAgent: true,
     sample,
   };

@@ -28,6 +28,7 @@ const cards: Readonly<Record<string, Partial<A2aAgentOptions>>> = {
     extendedCard: ({ transport }) =>
       transport.headers["x-known"] === undefined ? undefined : extended,
   },
+  current: { card: described, extendedCard: extended, legacy: false },
 };
 
 const cases = readCases();
