@@ -5,7 +5,7 @@ import * as z from "zod";
 export const paritosh = {
   echo: method(
     {
-      summary: "Repeat a message after a name; from the tutorial that this demo began with",
+      summary: "Put a name before a message; from the tutorial that this demo began with",
       params: z.object({ message: z.string() }),
       result: z.string(),
       idempotent: true,

@@ -242,8 +242,8 @@ describe("what makes no sense to run is one failure", () => {
   test("a port with another protocol", async () => {
     const url = demo.origin.replace("http", "tcp");
     const { code, stderr } = await finish(["conform", url]);
-    expect(stderr).toMatch(/^callwire: tcp:\S+ does not answer with JSON-RPC, but a message\n$/);
-    expect(code).toBe(1);
+    expect(stderr).toBe(`callwire: ${url}: the port speaks HTTP; try ${demo.origin}/rpc\n`);
+    expect(code).toBe(3);
   });
 
   test.each(["--junit", "--badge"])("%s in a folder that is not there", async (flag) => {
