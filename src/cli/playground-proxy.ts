@@ -1,4 +1,5 @@
 import {
+  type ClientRequest,
   createServer,
   request as httpRequest,
   type IncomingHttpHeaders,
@@ -20,6 +21,8 @@ export interface ForwardingOptions {
   readonly path: string;
   /** Sent with all of them. */
   readonly headers: Readonly<Record<string, string>>;
+  /** Limit for the first byte of a reply. */
+  readonly timeoutMs: number;
   /** Answers what is at other paths. */
   readonly page: NodeHandler;
 }
@@ -59,7 +62,7 @@ function isAt({ url = "" }: IncomingMessage, path: string): boolean {
 }
 
 /** Pages of other sites must not reach the target through this server. */
-function isOwnPage({ headers }: IncomingMessage): boolean {
+export function isOwnPage({ headers }: IncomingMessage): boolean {
   const site = headers["sec-fetch-site"];
   if (site !== undefined && site !== "same-origin" && site !== "none") return false;
   return headers.origin === undefined || headers.origin === `http://${headers.host}`;
@@ -113,9 +116,9 @@ function forwardUpgrade(
 
 function call(
   { method, headers }: IncomingMessage,
-  { target, headers: own }: ForwardingOptions,
+  { target, headers: own, timeoutMs }: ForwardingOptions,
   more: OutgoingHttpHeaders,
-) {
+): ClientRequest {
   const isSecure = target.protocol === "https:" || target.protocol === "wss:";
   const settings: RequestOptions = {
     method: method ?? "GET",
@@ -124,7 +127,14 @@ function call(
     path: target.pathname + target.search,
     headers: { ...passed(headers), ...own, ...more, host: target.host },
   };
-  return isSecure ? httpsRequest(settings) : httpRequest(settings);
+  const onward = isSecure ? httpsRequest(settings) : httpRequest(settings);
+  const late = setTimeout(() => {
+    onward.destroy(new Error(`no reply within ${timeoutMs / 1000} s`));
+  }, timeoutMs);
+  for (const event of ["response", "upgrade", "close"]) {
+    onward.once(event, () => clearTimeout(late));
+  }
+  return onward;
 }
 
 function passed(headers: IncomingHttpHeaders): OutgoingHttpHeaders {

@@ -133,6 +133,19 @@ describe("a running server", () => {
     expect(found.map(({ severity }) => severity)).toEqual(["high", "medium", "medium"]);
   });
 
+  test("behind its authentication is examined with --bearer", async () => {
+    const credentials = bearer((token) => (token === "x" ? { id: "ann" } : undefined));
+    const use = [authenticate(credentials), rateLimit({ capacity: 99, perSecond: 99 })];
+    const running = createServer({}, { use, log: silentLog });
+    onTestFinished(() => running.close());
+    const { url } = await serveHttp(running, { port: 0 });
+    const auditWith = (...flags: string[]) => finish(["audit", url, ...flags]);
+    expect((await auditWith()).stdout).toContain("no rate limit headers");
+    expect((await auditWith("--bearer", "x")).stdout).toBe(`${url}: no findings\n`);
+    const { code, stderr } = await auditWith("--bearer", "y");
+    expect([code, stderr]).toEqual([1, "callwire: the server rejects the credential\n"]);
+  });
+
   test("with open pages and tools beside it", async () => {
     const metrics = createMetrics();
     const credentials = bearer(() => undefined);

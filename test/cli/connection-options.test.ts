@@ -1,9 +1,12 @@
 import { execFile } from "node:child_process";
+import { once } from "node:events";
 import { readFile, writeFile } from "node:fs/promises";
+import { createServer as createHttpServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { promisify } from "node:util";
 import { createServer, method, type Server, silentLog } from "callwire";
 import { type HttpServer, serveHttp } from "callwire/http/node";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { describeWith, pathOf } from "../services.ts";
 import { builtWithFolder } from "./folder.ts";
 import { finish, start } from "./process.ts";
@@ -68,6 +71,20 @@ test("one format for times: 500ms, 5s or 2m, with the unit", async () => {
     const failure = `callwire: ${option} must be a time such as 500ms, 5s or 2m, not "5"\n`;
     expect([code, stderr]).toEqual([2, failure]);
   }
+});
+
+test("top and the playground give a silent server as long as --timeout says", async () => {
+  const silent = createHttpServer(() => {}).listen(0, "127.0.0.1");
+  onTestFinished(() => silent.closeAllConnections());
+  await once(silent, "listening");
+  const url = `http://127.0.0.1:${(silent.address() as AddressInfo).port}/rpc`;
+  const late = ["--timeout", "50ms"];
+  const top = await finish(["top", url, "--once", ...late]);
+  expect([top.code, top.stderr]).toEqual([3, expect.stringContaining("no reply within 0.05 s")]);
+  await using playground = start(["playground", url, "--port", "0", "--no-open", ...late]);
+  const [page] = await playground.shown(/http:\/\/127\.0\.0\.1:\d+/);
+  const reply = await fetch(`${page}/rpc`, { method: "POST", body: "{}" });
+  expect([reply.status, await reply.text()]).toEqual([502, "no reply within 0.05 s"]);
 });
 
 test("PORT and CALLWIRE_ variables set options that are not given, and --help lists them", async () => {

@@ -10,7 +10,7 @@ import { httpLink } from "callwire/http";
 import { serveHttp } from "callwire/http/node";
 import { authenticate, bearer } from "callwire/security";
 import { webSocketLink } from "callwire/ws";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { ownPort } from "../own-port.ts";
 import { json } from "../transports/http/wire.ts";
 import { build, finish, type Process, start } from "./process.ts";
@@ -316,6 +316,36 @@ describe("callwire record and replay", () => {
     expect(await finish(["replay", file, url])).toMatchObject({ code: 1 });
     expect(await finish(["replay", file, url, "--bearer", "x"])).toMatchObject({ code: 0 });
     await server.close();
+  });
+
+  test("its headers go with requests that do not have their own, but not with those of other pages", async () => {
+    const seen: (string | undefined)[] = [];
+    const target = createHttpServer((incoming, response) => {
+      seen.push(incoming.headers.authorization);
+      response.end("{}");
+    }).listen(0, "127.0.0.1");
+    onTestFinished(() => void target.close());
+    await once(target, "listening");
+    const url = `http://127.0.0.1:${(target.address() as AddressInfo).port}/rpc`;
+    const file = join(folder, "with-headers.jsonl");
+    await using recorder = await recording(url, file, "--bearer", "given");
+    const statusWith = async (headers: Record<string, string>): Promise<number> =>
+      (await fetch(recorder.url, { method: "POST", headers, body: "{}" })).status;
+    expect(await statusWith({})).toBe(200);
+    expect(await statusWith({ authorization: "Own" })).toBe(200);
+    expect(await statusWith({ origin: "https://evil.example" })).toBe(403);
+    expect(seen).toEqual(["Bearer given", "Own"]);
+  });
+
+  test("a target that is silent for --timeout is reported, and its caller gets 502", async () => {
+    const silent = createHttpServer(() => {}).listen(0, "127.0.0.1");
+    onTestFinished(() => silent.closeAllConnections());
+    await once(silent, "listening");
+    const url = `http://127.0.0.1:${(silent.address() as AddressInfo).port}/rpc`;
+    await using recorder = await recording(url, join(folder, "silent.jsonl"), "--timeout", "50ms");
+    const { status } = await fetch(recorder.url, { method: "POST", body: "{}" });
+    expect(status).toBe(502);
+    await recorder.shown(/does not answer: no reply within 0\.05 s/, "stderr");
   });
 
   test("what cannot be done is one line", async () => {

@@ -2,7 +2,8 @@ import { createClient, ErrorCode, RpcError, WireError } from "callwire";
 import { explainFailure } from "../call-failure.ts";
 import { Failure, oneLine } from "../failure.ts";
 import { isNotEndpoint } from "../inspect/prober.ts";
-import { linkFromUrl, notAnAddress, refuseNats } from "../link-from-url.ts";
+import { type LinkOptions, linkFromUrl, notAnAddress, refuseNats } from "../link-from-url.ts";
+import { hasAuthorization } from "../server-options.ts";
 import { nothingAt } from "../wrong-address.ts";
 import { type Answer, type AskAt, findingsOfOtherEndpoints, type Probe, probe } from "./probes.ts";
 import {
@@ -24,11 +25,18 @@ function call(method: string, id = 1): string {
   return JSON.stringify({ jsonrpc: "2.0", method, id });
 }
 
-/** Audits a running server as an anonymous client, without calling its methods. */
-export async function findingsOfUrl(address: string, timeoutMs: number): Promise<Finding[]> {
+export interface AuditOptions extends Pick<LinkOptions, "headers" | "framing"> {
+  readonly timeoutMs: number;
+}
+
+/**
+ * Audits a running server without calling its methods. What an anonymous client can do is tried without `headers`;
+ * all else with them, because a server that requires authentication would reject it before anything else.
+ */
+export async function findingsOfUrl(address: string, options: AuditOptions): Promise<Finding[]> {
   refuseNats(address);
   const [, scheme = ""] = /^([a-z]+):/.exec(address) ?? [];
-  if (scheme === "stdio" || scheme === "unix") return byCalling(address, timeoutMs, "low");
+  if (scheme === "stdio" || scheme === "unix") return byCalling(address, options, "low");
   if (!URL.canParse(address)) throw notAnAddress(address);
   const url = new URL(address);
   if (url.username + url.password !== "")
@@ -37,14 +45,21 @@ export async function findingsOfUrl(address: string, timeoutMs: number): Promise
   const plain = ["http", "ws", "tcp"].includes(scheme) && !isLocal ? [noTls] : [];
   const severity = isLocal ? "medium" : "high";
   if (scheme === "tcp" || scheme === "tls") {
-    return [...plain, ...(await byCalling(address, timeoutMs, severity))];
+    return [...plain, ...(await byCalling(address, options, severity))];
   }
   const http = new URL(address.replace(/^ws/, "http"));
+  const { headers = {}, timeoutMs } = options;
   const ask: AskAt = (path, question) => askAt(new URL(path, http), timeoutMs, question);
-  const first = await ask(http.href, { body: call(unknownName) });
+  const askAnonymously = (question: Probe): Promise<Answer> => ask(http.href, question);
+  const askAllowed = (question: Probe): Promise<Answer> =>
+    ask(http.href, { ...question, headers: { ...headers, ...question.headers } });
+  const first = await askAnonymously({ body: call(unknownName) });
   const own = takesCalls(first)
-    ? await byProbing(first, (question) => ask(http.href, question), severity)
-    : await byWebSocket(address, timeoutMs, severity, first.status);
+    ? [
+        ...(await asAnonymous(first, askAnonymously, severity)),
+        ...(await byAsking(askAllowed, hasAuthorization(headers))),
+      ]
+    : await byWebSocket(address, options, severity, first.status);
   return [...plain, ...own, ...(await findingsOfOtherEndpoints(ask, isLocal))];
 }
 
@@ -56,16 +71,16 @@ const noTls: Finding = {
 
 async function byCalling(
   address: string,
-  timeoutMs: number,
+  { timeoutMs, framing }: AuditOptions,
   severity: Finding["severity"],
 ): Promise<Finding[]> {
-  return (await allowsAnonymous(address, timeoutMs)) ? [{ severity, ...noAuthentication }] : [];
+  return (await allows(address, timeoutMs, { framing })) ? [{ severity, ...noAuthentication }] : [];
 }
 
 /** The path may accept WebSockets even if it rejects HTTP calls. */
 async function byWebSocket(
   address: string,
-  timeoutMs: number,
+  options: AuditOptions,
   severity: Finding["severity"],
   status: number,
 ): Promise<Finding[]> {
@@ -74,20 +89,18 @@ async function byWebSocket(
     throw new Failure(`${address} does not answer with JSON-RPC`, { exitCode: 1 });
   }
   const accepts = (headers: Readonly<Record<string, string>>): Promise<boolean> =>
-    allowsAnonymous(address, timeoutMs, headers).catch(() => false);
-  const findings = await byCalling(address, timeoutMs, severity);
+    allows(address, options.timeoutMs, { headers: { ...options.headers, ...headers } }).catch(
+      () => false,
+    );
+  const findings = await byCalling(address, options, severity);
   if (await accepts({ host: foreignHost })) findings.push(anyName);
   if (await accepts({ origin: foreignOrigin })) findings.push(anyOrigin);
   return findings;
 }
 
-/** Whether an anonymous call gets past authentication. */
-async function allowsAnonymous(
-  address: string,
-  timeoutMs: number,
-  headers: Readonly<Record<string, string>> = {},
-): Promise<boolean> {
-  await using client = createClient(await linkFromUrl(address, { headers }), { timeoutMs });
+/** Whether a call gets past authentication. */
+async function allows(address: string, timeoutMs: number, options: LinkOptions): Promise<boolean> {
+  await using client = createClient(await linkFromUrl(address, options), { timeoutMs });
   try {
     await client.call(unknownName);
     return true;
@@ -120,18 +133,27 @@ function takesCalls({ status, code }: Answer): boolean {
   return code !== undefined || isUnauthorized(status);
 }
 
-async function byProbing(
+async function asAnonymous(
   first: Answer,
   ask: (question: Probe) => Promise<Answer>,
   severity: Finding["severity"],
 ): Promise<Finding[]> {
+  if (isUnauthorized(first.status) || isRefused(first.code)) return [];
+  const open = await destructiveMethods(ask);
+  return [
+    { severity, ...noAuthentication },
+    ...(open.length > 0 ? [anonymousDestruction(open)] : []),
+  ];
+}
+
+async function byAsking(
+  ask: (question: Probe) => Promise<Answer>,
+  hasCredential: boolean,
+): Promise<Finding[]> {
   const findings: Finding[] = [];
-  const isAnonymous = !isUnauthorized(first.status) && !isRefused(first.code);
-  if (isAnonymous) {
-    findings.push({ severity, ...noAuthentication });
-    const open = await destructiveMethods(ask);
-    if (open.length > 0) findings.push(anonymousDestruction(open));
-  }
+  const first = await ask({ body: call(unknownName) });
+  if (hasCredential && (first.status === 401 || first.code === ErrorCode.Unauthenticated))
+    throw new Failure("the server rejects the credential", { exitCode: 1 });
   if (first.headers.ratelimit === undefined && first.status !== 429) findings.push(noRateLimit);
   for (const { question, isSafe, finding } of questions) {
     if (!isSafe(await ask(question))) findings.push(finding);

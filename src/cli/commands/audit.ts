@@ -1,13 +1,13 @@
 import { createServer, type Methods, printable } from "callwire";
 import { type Finding, findingsOfServer, missingGuards } from "../audit/server.ts";
 import { findingsOfUrl } from "../audit/url.ts";
-import { tlsOptions } from "../client-tls.ts";
 import { defineCommand, flag } from "../command.ts";
-import { onlyArgument, timeoutOf, timeoutOption } from "../command-arguments.ts";
+import { onlyArgument, timeoutOf } from "../command-arguments.ts";
 import { masked } from "../failure.ts";
 import { isServerUrl } from "../link-from-url.ts";
 import { loadModule, type Offer } from "../load-module.ts";
 import { unlessStopped } from "../process-end.ts";
+import { linkOptionsOf, serverOptions } from "../server-options.ts";
 import { counted, Terminal } from "../terminal.ts";
 
 const order = ["high", "medium", "low"] as const;
@@ -16,20 +16,22 @@ export const command = defineCommand({
   usage: "<module | url> [options]",
   options: {
     json: flag("print the findings as JSON"),
-    timeout: timeoutOption(10),
-    ...tlsOptions,
+    ...serverOptions,
   },
   examples: [
     ["callwire audit ./server.ts", "the server or the methods that a module exports"],
     ["callwire audit https://api.example/rpc", "a running server, as an anonymous client"],
+    ['callwire audit https://api.example/rpc --bearer "$TOKEN"', "and behind its authentication"],
   ],
-  async run({ json, timeout }, positionals) {
+  async run(flags, positionals) {
+    const { json } = flags;
     const source = onlyArgument("audit", "a module or an address", positionals);
-    const timeoutMs = timeoutOf(timeout);
+    const { headers, framing } = linkOptionsOf(flags);
+    const options = { headers, framing, timeoutMs: timeoutOf(flags.timeout) };
     const offer = isServerUrl(source) ? undefined : await loadModule(source);
     const found =
       offer === undefined
-        ? await unlessStopped(findingsOfUrl(source, timeoutMs))
+        ? await unlessStopped(findingsOfUrl(source, options))
         : findingsOfModule(offer);
     const findings = order.flatMap((severity) =>
       found.filter((finding) => finding.severity === severity),

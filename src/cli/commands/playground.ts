@@ -2,7 +2,7 @@ import type { Server } from "node:http";
 import { type PlaygroundOptions, playgroundHandler } from "callwire/http/node";
 import { tlsOptions } from "../client-tls.ts";
 import { defineCommand, flag, option } from "../command.ts";
-import { onlyArgument, portOf } from "../command-arguments.ts";
+import { onlyArgument, portOf, timeoutOf } from "../command-arguments.ts";
 import { Failure, oneLine } from "../failure.ts";
 import { listenOnLoopback } from "../host-names.ts";
 import { firstCall } from "../inspect/first-call.ts";
@@ -28,6 +28,7 @@ export const command = defineCommand({
     header: serverOptions.header,
     bearer: serverOptions.bearer,
     ...tlsOptions,
+    timeout: option("time", "limit for the start of each reply (default 5m)"),
   },
   examples: [
     ["callwire playground http://localhost:8000/rpc", "a server on this machine"],
@@ -37,8 +38,9 @@ export const command = defineCommand({
     const target = targetOf(onlyArgument("playground", "an address", positionals));
     const { headers } = linkOptionsOf(flags);
     checkHttpHeaders(headers);
+    const timeoutMs = timeoutOf(flags.timeout ?? "5m");
     const stopping = untilSignal();
-    const wires = wiresOf(target, headers);
+    const wires = wiresOf(target, headers, Math.min(timeoutMs, 5000));
     // The page waits until it is known which wires it can offer.
     const handler = wires.then((known) =>
       playgroundHandler({ endpoints: [path], target: target.href, ...known }),
@@ -47,6 +49,7 @@ export const command = defineCommand({
       target,
       path,
       headers,
+      timeoutMs,
       page: (request, response) => void handler.then((answer) => answer(request, response)),
     });
     const page = `http://127.0.0.1:${await listen(server, flags.port)}/`;
@@ -63,12 +66,11 @@ export const command = defineCommand({
   },
 });
 
-const probeMs = 5000;
-
 /** The wires at the same path of the server. If it does not answer, it may start later: then all are offered. */
 async function wiresOf(
   target: URL,
   headers: Readonly<Record<string, string>>,
+  probeMs: number,
 ): Promise<Pick<PlaygroundOptions, "wires">> {
   const url = target.href;
   const wire = await rawWireFromUrl(url, { headers });

@@ -1,13 +1,14 @@
 import { redactor, secretKeys } from "callwire/observability";
 import { tlsOptions } from "../client-tls.ts";
 import { defineCommand, option } from "../command.ts";
-import { commaSeparated, onlyArgument, portOf } from "../command-arguments.ts";
+import { commaSeparated, onlyArgument, portOf, timeoutOf } from "../command-arguments.ts";
 import { Failure, masked, oneLine } from "../failure.ts";
 import { checkWritable } from "../files.ts";
-import { notAnAddress } from "../link-from-url.ts";
+import { checkHttpHeaders, notAnAddress } from "../link-from-url.ts";
 import { untilSignal } from "../process-end.ts";
 import { RecordingProxy } from "../recording/proxy.ts";
 import { Recorder } from "../recording/recorder.ts";
+import { linkOptionsOf, serverOptions } from "../server-options.ts";
 import { counted, notice } from "../terminal.ts";
 
 export const command = defineCommand({
@@ -15,7 +16,10 @@ export const command = defineCommand({
   options: {
     to: option("file", "file for the recording"),
     port: option("number", "port to listen on; 0 picks a free one (default 8001)"),
+    header: serverOptions.header,
+    bearer: serverOptions.bearer,
     ...tlsOptions,
+    timeout: option("time", "limit for the start of each reply (default 5m)"),
     redact: option("names", "more to redact, such as ssn,params.user.email"),
   },
   examples: [
@@ -29,6 +33,9 @@ export const command = defineCommand({
     if (flags.to === undefined)
       throw new Failure('record needs --to <file>; see "callwire record --help"');
     const port = portOf("--port", flags.port ?? "8001");
+    const { headers } = linkOptionsOf(flags);
+    checkHttpHeaders(headers);
+    const timeoutMs = timeoutOf(flags.timeout ?? "5m");
     const names = commaSeparated(flags.redact ?? "");
     const redact = redactor({
       keys: [...secretKeys, ...names.filter((name) => !/[.[]/.test(name))],
@@ -40,7 +47,7 @@ export const command = defineCommand({
     await checkWritable(flags.to);
     const stopping = untilSignal();
     const recorder = new Recorder(flags.to, redact);
-    const proxy = new RecordingProxy(target, recorder, notice);
+    const proxy = new RecordingProxy({ target, headers, timeoutMs, recorder, notify: notice });
     try {
       const url = await proxy.listen(port);
       console.log(
@@ -72,7 +79,7 @@ function targetOf(address: string): URL {
   const url = new URL(target);
   if (url.username !== "" || url.password !== "")
     throw new Failure(
-      "credentials in the address are not sent; record forwards those of its callers",
+      "credentials in the address are not sent; use --header, or send them with each call",
     );
   return url;
 }

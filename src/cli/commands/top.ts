@@ -1,7 +1,7 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { tlsOptions } from "../client-tls.ts";
 import { defineCommand, flag, option } from "../command.ts";
-import { onlyArgument } from "../command-arguments.ts";
+import { onlyArgument, timeoutOf, timeoutOption } from "../command-arguments.ts";
 import { durationOf } from "../durations.ts";
 import { Failure, invalid, oneLine } from "../failure.ts";
 import { bodyOf, httpFetch } from "../http-fetch.ts";
@@ -26,6 +26,7 @@ export const command = defineCommand({
     header: serverOptions.header,
     bearer: serverOptions.bearer,
     ...tlsOptions,
+    timeout: timeoutOption(10),
     once: flag("print totals since the server started, then exit"),
     json: flag("print one line of JSON per update"),
   },
@@ -36,12 +37,14 @@ export const command = defineCommand({
   async run(flags, positionals) {
     const url = metricsUrl(onlyArgument("top", "an address", positionals));
     const { headers } = linkOptionsOf(flags);
+    const timeoutMs = timeoutOf(flags.timeout);
     const intervalMs = durationOf("--interval", flags.interval ?? "1s");
     if (intervalMs < 100 || intervalMs > 3_600_000) {
       throw invalid("--interval", "between 100ms and 60m", flags.interval);
     }
     if (flags.once === true) {
-      show(url, undefined, await scrape(url, headers, stopSignal()), flags.json === true, false);
+      const now = await scrape(url, headers, timeoutMs, stopSignal());
+      show(url, undefined, now, flags.json === true, false);
       return;
     }
     const signal = stopSignal();
@@ -49,9 +52,9 @@ export const command = defineCommand({
     if (live) process.stdout.write("\u001b[?25l");
     let updates = 0;
     try {
-      for (let before = await scrape(url, headers, signal); ; updates++) {
+      for (let before = await scrape(url, headers, timeoutMs, signal); ; updates++) {
         await wait(intervalMs, undefined, { signal });
-        const now = await scrape(url, headers, signal);
+        const now = await scrape(url, headers, timeoutMs, signal);
         show(url, before, now, flags.json === true, live);
         before = now;
       }
@@ -109,14 +112,13 @@ function rowForScripts({ method, calls, errors, rate, errorRate, p50, p99 }: Met
   };
 }
 
-const scrapeMs = 10_000;
-
 async function scrape(
   url: URL,
   headers: Readonly<Record<string, string>>,
+  timeoutMs: number,
   stop: AbortSignal,
 ): Promise<Scrape> {
-  const time = AbortSignal.timeout(scrapeMs);
+  const time = AbortSignal.timeout(timeoutMs);
   // Node may collect a signal without references; awaiting it would then never end.
   const signal = AbortSignal.any([time, stop]);
   let response: Response;
@@ -128,7 +130,7 @@ async function scrape(
     if (stop.aborted) throw stopped("stopped", error);
     if (signal.aborted) {
       const report = { code: "TIMEOUT" };
-      const message = `${url.href}: no reply within ${scrapeMs / 1000} s`;
+      const message = `${url.href}: no reply within ${timeoutMs / 1000} s`;
       throw new Failure(message, { cause: error, exitCode: 3, report });
     }
     const better = await wrongAddress(url.href, error, headers);

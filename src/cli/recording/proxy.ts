@@ -5,6 +5,7 @@ import { WebSocket, WebSocketServer } from "ws";
 import { clientTls } from "../client-tls.ts";
 import { masked, oneLine } from "../failure.ts";
 import { isOwnHost, listenOnLoopback } from "../host-names.ts";
+import { isOwnPage } from "../playground-proxy.ts";
 import type { Recorder } from "./recorder.ts";
 
 /** Hop-by-hop headers, which are not forwarded. */
@@ -25,21 +26,31 @@ const ownHeaders = new Set([
 /** Limit for a request; the server has its own, lower limit. */
 const maxBodyBytes = 64 * 1024 * 1024;
 
+export interface RecordingOptions {
+  readonly target: URL;
+  /** Sent with each request that does not have its own. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** Limit for the first byte of a reply. */
+  readonly timeoutMs: number;
+  readonly recorder: Recorder;
+  /** Called when the target stops or starts to answer. */
+  readonly notify: (message: string) => void;
+}
+
 /** Forwards HTTP and WebSocket to a server, and records the messages. */
 export class RecordingProxy {
+  readonly #options: RecordingOptions;
   readonly #target: URL;
   readonly #recorder: Recorder;
   readonly #server: Server;
   readonly #sockets = new WebSocketServer({ noServer: true, perMessageDeflate: false });
-  readonly #notify: (message: string) => void;
   #connections = 0;
   #isAway = false;
 
-  /** `notify` is called when the target stops or starts to answer. */
-  constructor(target: URL, recorder: Recorder, notify: (message: string) => void) {
-    this.#target = target;
-    this.#recorder = recorder;
-    this.#notify = notify;
+  constructor(options: RecordingOptions) {
+    this.#options = options;
+    this.#target = options.target;
+    this.#recorder = options.recorder;
     this.#server = createServer((request, response) => {
       this.#exchange(request, response).catch(() => response.destroy());
     });
@@ -71,13 +82,18 @@ export class RecordingProxy {
     this.#recorder.add({ connection, wire: "http", from: "client" }, body.toString());
     const gone = new AbortController();
     response.once("close", () => gone.abort());
+    const { timeoutMs } = this.#options;
+    const time = new AbortController();
+    const late = setTimeout(() => {
+      time.abort(new Error(`no reply within ${timeoutMs / 1000} s`));
+    }, timeoutMs);
     let answer: Response;
     try {
       answer = await fetch(url, {
         method: request.method ?? "POST",
-        headers: passedOn(Object.entries(request.headers)),
+        headers: this.#headersOf(request),
         ...(body.length === 0 ? {} : { body: Uint8Array.from(body) }),
-        signal: gone.signal,
+        signal: AbortSignal.any([gone.signal, time.signal]),
         redirect: "manual",
       });
     } catch (error) {
@@ -85,6 +101,8 @@ export class RecordingProxy {
       this.#away(error);
       response.writeHead(502).end();
       return;
+    } finally {
+      clearTimeout(late);
     }
     this.#back();
     // `fetch` has decompressed the body.
@@ -116,14 +134,19 @@ export class RecordingProxy {
     const connection = ++this.#connections;
     url.protocol = url.protocol.replace("http", "ws");
     const headers = Object.fromEntries(
-      passedOn(Object.entries(request.headers)).filter(([name]) => !/^sec-websocket-/.test(name)),
+      this.#headersOf(request).filter(([name]) => !/^sec-websocket-/.test(name)),
     );
     const protocols = (request.headers["sec-websocket-protocol"] ?? "")
       .split(/\s*,\s*/)
       .filter((name) => name !== "");
     let server: WebSocket;
     try {
-      server = new WebSocket(url, protocols, { ...clientTls(), headers, perMessageDeflate: false });
+      server = new WebSocket(url, protocols, {
+        ...clientTls(),
+        headers,
+        handshakeTimeout: this.#options.timeoutMs,
+        perMessageDeflate: false,
+      });
     } catch {
       // Such as duplicate subprotocols.
       refuse("400 Bad Request");
@@ -155,21 +178,32 @@ export class RecordingProxy {
   #away(error: unknown): void {
     if (this.#isAway) return;
     this.#isAway = true;
-    this.#notify(`${masked(this.#target.href)} does not answer: ${reasonOf(error)}`);
+    this.#options.notify(`${masked(this.#target.href)} does not answer: ${reasonOf(error)}`);
   }
 
   #back(): void {
     if (!this.#isAway) return;
     this.#isAway = false;
-    this.#notify(`${masked(this.#target.href)} answers again`);
+    this.#options.notify(`${masked(this.#target.href)} answers again`);
   }
 
   /** The same path at the target; a request cannot choose another host. */
   #targetOf(request: IncomingMessage): URL | undefined {
     const { url = "" } = request;
-    return url.startsWith("/") && isOwnHost(request)
-      ? new URL(this.#target.origin + url)
-      : undefined;
+    if (!url.startsWith("/") || !isOwnHost(request)) return undefined;
+    // A page of another site must not use the credentials of this command.
+    const hasHeaders = Object.keys(this.#options.headers).length > 0;
+    if (hasHeaders && !isOwnPage(request)) return undefined;
+    return new URL(this.#target.origin + url);
+  }
+
+  /** The headers of the caller, and those of this command that it did not send. */
+  #headersOf({ headers }: IncomingMessage): [name: string, value: string][] {
+    const own = Object.entries(this.#options.headers);
+    return [
+      ...own.filter(([name]) => headers[name.toLowerCase()] === undefined),
+      ...passedOn(Object.entries(headers)),
+    ];
   }
 
   #join(client: WebSocket, server: WebSocket, connection: number): void {
