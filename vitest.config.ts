@@ -10,8 +10,9 @@ const apart = [
   "test/framing/*.test.ts",
   "test/fuzz/*.test.ts",
   "test/mcp/server/rounds.test.ts",
-  // Counts the timers of its process, which the end of another test may start.
+  // Count the timers of their process, which the end of another test may start.
   "test/model/*.test.ts",
+  "test/regressions/refused-after-it-may-have-run.test.ts",
   "test/mcp/client/server-stream.test.ts",
   "test/regressions/dropped-replies.test.ts",
   "test/regressions/kept-connections.test.ts",
@@ -76,7 +77,7 @@ export default defineConfig({
     setupFiles: ["test/fixed-seed.ts", "test/fixed-cpu-time.ts"],
     pool: "forks",
     // More than a small machine has cores: many tests wait for processes, elections and timeouts.
-    maxWorkers: 3,
+    maxWorkers: 4,
     testTimeout: testMs,
     hookTimeout: testMs,
     expect: { poll: { timeout: waitMs, interval: 10 } },

@@ -13,6 +13,8 @@ const inputs = [
   "playground",
   "scripts/build.mjs",
   "scripts/build-cli.mjs",
+  "scripts/build-node.mjs",
+  "scripts/bundle-files.mjs",
   "scripts/build-playground.mjs",
   "scripts/licences.mjs",
   "package.json",
@@ -30,8 +32,9 @@ async function build() {
     process.exitCode = 1;
     return;
   }
-  const [{ bundleCli }, { buildPlayground }] = await Promise.all([
+  const [{ bundleCli }, { bundleForNode }, { buildPlayground }] = await Promise.all([
     import("./build-cli.mjs"),
+    import("./build-node.mjs"),
     import("./build-playground.mjs"),
   ]);
   console.log("Building callwire …");
@@ -41,7 +44,11 @@ async function build() {
   const old = `${fresh}-old`;
   try {
     emit(fresh);
-    await Promise.all([bundleCli(join(fresh, "cli")), buildPlayground(join(fresh, "playground"))]);
+    await Promise.all([
+      bundleForNode(join(fresh, "node")),
+      bundleCli(join(fresh, "cli")),
+      buildPlayground(join(fresh, "playground")),
+    ]);
     // For editors of gateway configs.
     copyFileSync(join(root, "docs", "gateway.schema.json"), join(fresh, "gateway.schema.json"));
     if (existsSync(dist)) renameSync(dist, old);

@@ -25,7 +25,7 @@ function entryPoints() {
   const { exports } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
   const files = Object.entries(exports).flatMap(([name, target]) => {
     if (name === "./package.json") return [];
-    const { types } = target.node ?? target;
+    const { types } = target.node?.types === undefined ? target : target.node;
     return [join("..", types.replace("./dist", "src").replace(".d.ts", ".ts"))];
   });
   // Two names may lead to one file.

@@ -45,5 +45,5 @@ function scripts(target: Target): string[] {
 }
 
 function sourceOf(built: string): string {
-  return built.replace(/^\.\/dist\//, "src/").replace(/\.js$/, ".ts");
+  return built.replace(/^\.\/dist\/(node\/)?/, "src/").replace(/\.js$/, ".ts");
 }

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { entries, manifest, root } from "./entries.ts";
+import { entries, manifest, resolveTarget, root } from "./entries.ts";
 
 const sources = [...new Set(entries.flatMap((entry) => entry.sources))];
 
@@ -31,6 +31,20 @@ test("Node gets every name of an entry that another runtime gets", async () => {
       expect(expected, `${specifier}: ${source} and ${other}`).toEqual(
         expect.arrayContaining(names),
       );
+    }
+  }
+});
+
+test("runtimes on servers load the bundles, and all else the files, so that each class exists once", () => {
+  for (const [subpath, target] of Object.entries(manifest.exports)) {
+    if (subpath.endsWith(".json")) continue;
+    for (const runtime of ["node", "bun", "deno"]) {
+      const path = resolveTarget(target, [runtime, "node", "default"]);
+      expect(path, `${subpath} on ${runtime}`).toMatch(/^\.\/dist\/node\//);
+    }
+    for (const runtime of ["browser", "workerd", "edge-light", "import"]) {
+      const path = resolveTarget(target, [runtime, "default"]);
+      expect(path, `${subpath} for ${runtime}`).not.toMatch(/^\.\/dist\/node\//);
     }
   }
 });

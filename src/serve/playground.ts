@@ -15,8 +15,8 @@ export interface PlaygroundOptions {
   readonly wires?: readonly ("http" | "websocket" | "sse")[];
 }
 
-/** Beside this folder when built, and in dist/ when the sources run. */
-const places = ["../playground/", "../../dist/playground/"];
+/** From dist/serve/, from the sources, and from a bundle in dist/node/. */
+const places = ["../playground/", "../../dist/playground/", "../../playground/"];
 
 const types: Readonly<Record<string, string>> = {
   ".html": "text/html; charset=utf-8",
