@@ -77,7 +77,7 @@ export default defineConfig({
     setupFiles: ["test/fixed-seed.ts", "test/fixed-cpu-time.ts"],
     pool: "forks",
     // More than a small machine has cores: many tests wait for processes, elections and timeouts.
-    maxWorkers: 4,
+    maxWorkers: 5,
     testTimeout: testMs,
     hookTimeout: testMs,
     expect: { poll: { timeout: waitMs, interval: 10 } },
