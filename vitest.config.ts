@@ -1,4 +1,5 @@
 import { configDefaults, defineConfig, type Plugin } from "vitest/config";
+import { BaseSequencer, type TestSpecification } from "vitest/node";
 import { entries, root } from "./test/entries.ts";
 import { isFull } from "./test/full.ts";
 import { testMs, waitMs } from "./test/limits.ts";
@@ -48,6 +49,16 @@ const missingPeers: Plugin = {
   load: (id) => (id === "\0missing" ? "export default undefined;" : null),
 };
 
+/** Starts with the files that take longest, since they start many processes: the last one must not be waited for. */
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const sorted = await super.sort(files);
+    const isLong = ({ moduleId }: TestSpecification) =>
+      /\/test\/(browser|cli|examples|transports\/stdio)\/|\/dist\.test/.test(moduleId);
+    return [...sorted.filter(isLong), ...sorted.filter((file) => !isLong(file))];
+  }
+}
+
 export default defineConfig({
   plugins: [missingPeers],
   resolve: {
@@ -74,10 +85,13 @@ export default defineConfig({
         },
       },
     ],
+    ...(process.argv.includes("--sequence.shuffle")
+      ? {}
+      : { sequence: { sequencer: LongestFirst } }),
     setupFiles: ["test/fixed-seed.ts", "test/fixed-cpu-time.ts"],
     pool: "forks",
     // More than a small machine has cores: many tests wait for processes, elections and timeouts.
-    maxWorkers: 5,
+    maxWorkers: 4,
     testTimeout: testMs,
     hookTimeout: testMs,
     expect: { poll: { timeout: waitMs, interval: 10 } },

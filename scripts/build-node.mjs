@@ -26,6 +26,8 @@ export async function bundleForNode(outDir) {
   await bundle.write({
     dir: outDir,
     chunkFileNames: "chunks/[name].js",
+    // They are in the sources, which the package holds too.
+    comments: { annotation: true, jsdoc: false, legal: true },
     codeSplitting: { groups: [importsOf("core", core)] },
   });
   await bundle.close();

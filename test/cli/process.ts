@@ -9,11 +9,13 @@ const run = promisify(execFile);
 
 export const cli: string = join(root, "dist", "cli", "main.js");
 
-/** Brings dist/ up to date; two test files may need that at the same time. */
+let built: Promise<unknown> | undefined;
+
+/** Brings dist/ up to date, once for all files that this process runs. Another process may do the same meanwhile. */
 export async function build(): Promise<void> {
   const attempt = () =>
     run(process.execPath, ["scripts/build.mjs", "--if-stale"], { cwd: root, timeout: waitMs });
-  await attempt().catch(attempt);
+  await (built ??= attempt().catch(attempt));
 }
 
 export interface Exit {

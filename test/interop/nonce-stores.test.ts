@@ -20,6 +20,7 @@ import {
 } from "callwire/security/signing";
 import { createClient as createRedis } from "redis";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { isFull } from "../full.ts";
 import { ownPort } from "../own-port.ts";
 import { whoami } from "../security/whoami.ts";
 import { describeWith, pathOf } from "../services.ts";
@@ -227,7 +228,7 @@ describeWith(["nats-server"], "nonces in NATS", () => {
 
   // Whether NATS refuses an entry over the limit, or drops the oldest for it, depends on these
   // lengths.
-  test.each([0, 48, 96])(
+  test.each(isFull ? [0, 48, 96] : [48])(
     "a bucket of 1 MiB and %i bytes refuses when it is full, and forgets none",
     async (more) => {
       const kept = await bucket(`small${more}`, { max_bytes: 2 ** 20 + more });

@@ -6,7 +6,9 @@ import { httpFront } from "./front.ts";
 
 describeTransport("HTTP", serving(httpFront()));
 
-describeTransport("HTTP with fetch", serving(httpFront(fetchLink)));
+// The server is the same, and garbage does not come from a link.
+const extent = { transcripts: false, faults: false };
+describeTransport("HTTP with fetch", serving(httpFront(fetchLink)), extent);
 
 describeTransport("HTTP read by Node", serving(httpFront(httpLink, { fastPath: false })));
 
