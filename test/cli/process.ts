@@ -12,10 +12,11 @@ export const cli: string = join(root, "dist", "cli", "main.js");
 let built: Promise<unknown> | undefined;
 
 /** Brings dist/ up to date, once for all files that this process runs. Another process may do the same meanwhile. */
-export async function build(): Promise<void> {
+export function build(): Promise<unknown> {
   const attempt = () =>
     run(process.execPath, ["scripts/build.mjs", "--if-stale"], { cwd: root, timeout: waitMs });
-  await (built ??= attempt().catch(attempt));
+  built ??= attempt().catch(attempt);
+  return built;
 }
 
 export interface Exit {
