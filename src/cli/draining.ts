@@ -40,10 +40,16 @@ export function sayStopping(
   say(waitingFor(hosts));
 }
 
+/** How long running calls may take. After the end of stdin the calls of all wires share one time, which begins there. */
+export function drainMsOf(hosts: readonly Draining[], sinceMs = performance.now()): number {
+  if (callsOf(hosts) === 0) return streamsMs;
+  return Math.max(streamsMs, defaultDrainMs - (performance.now() - sinceMs));
+}
+
 /** Refuses new calls, waits for running ones, ends streams after a second, and closes the wires. */
 export async function drained(
   hosts: readonly Draining[],
-  drainMs = callsOf(hosts) === 0 ? streamsMs : defaultDrainMs,
+  drainMs = drainMsOf(hosts),
 ): Promise<void> {
   const late = setTimeout(() => {
     for (const call of streamsOf(hosts)) call.end?.(cutShort);

@@ -65,6 +65,13 @@ async function offerIn(
   return { kind: "methods", methods: offered as callwire.Methods };
 }
 
+/** Node needs the extension, which TypeScript and bundlers do not. */
+function noSuchModule(file: string, name: string): Failure {
+  const extension = [".ts", ".js", ".mts", ".mjs"].find((one) => existsSync(file + one));
+  const hint = extension === undefined ? "" : `; did you mean ${JSON.stringify(name + extension)}?`;
+  return new Failure(`no such module: ${name}${hint}`);
+}
+
 /** Imports a module of the user; `fresh` bypasses the cache, and `signal` gives up. */
 export async function importModule(
   path: string,
@@ -76,7 +83,7 @@ export async function importModule(
 }> {
   const file = resolve(path);
   const name = relative(process.cwd(), file) || file;
-  if (!existsSync(file)) throw new Failure(`no such module: ${name}`);
+  if (!existsSync(file)) throw noSuchModule(file, name);
   if (!statSync(file).isFile()) throw new Failure(`${name} is not a file`);
   if (extname(file) === ".json")
     throw new Failure(

@@ -100,8 +100,8 @@ export interface Wires {
   readonly hasPlayground: boolean;
   readonly sockets: readonly Socket[];
   readonly framing: FramingName;
-  /** Resolves at the end of standard input; never without stdio. */
-  readonly inputEnded: Promise<void>;
+  /** Resolves when the calls of standard input are answered, with when it ended; never without stdio. */
+  readonly inputEnded: Promise<number>;
 }
 
 interface Socket {
@@ -131,6 +131,7 @@ export async function openWires(
   const stdio = flags.stdio
     ? (await import("callwire/stdio")).serveStdio(server, { framing })
     : undefined;
+  const inputEnded = stdio === undefined ? new Promise<never>(() => {}) : answered(stdio.closed);
 
   const sockets: Socket[] = [];
   const serveSocket: typeof import("callwire/tcp").serveSocket = async (...args) =>
@@ -167,8 +168,18 @@ export async function openWires(
     hasPlayground,
     sockets,
     framing,
-    inputEnded: stdio?.closed ?? new Promise<void>(() => {}),
+    inputEnded,
   };
+}
+
+/** Resolves when the calls of standard input are answered, with when it ended. */
+async function answered(closed: Promise<void>): Promise<number> {
+  let endedAt: number | undefined;
+  process.stdin.once("end", () => {
+    endedAt = performance.now();
+  });
+  await closed;
+  return endedAt ?? performance.now();
 }
 
 async function openHttp(

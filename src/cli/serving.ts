@@ -1,7 +1,7 @@
 import type { McpServer } from "callwire/mcp";
 import { announce } from "./banner.ts";
 import type { Flags } from "./command.ts";
-import { drained, sayStopping } from "./draining.ts";
+import { drained, drainMsOf, sayStopping } from "./draining.ts";
 import { logIn } from "./log-format.ts";
 import { ignoreOutputErrors, untilSignal } from "./process-end.ts";
 import { type HttpExtras, type Mount, openWires, type wireOptions } from "./served-wires.ts";
@@ -49,7 +49,8 @@ export async function serveUntilStopped(
         log: flags.log === "json" ? logIn("json") : undefined,
       })
     : undefined;
-  const signal = await Promise.race([stopping, wires.inputEnded]);
+  const stop = await Promise.race([stopping, wires.inputEnded]);
+  const [signal, endedAt] = typeof stop === "number" ? [undefined, stop] : [stop];
   const hosts = mounts.flatMap(({ server, agents }) =>
     agents === undefined ? [server] : [server, agents],
   );
@@ -58,7 +59,7 @@ export async function serveUntilStopped(
     sayStopping(signal, hosts, flags.log === "json", say);
   // The end of stdin answers the calls of stdin only.
   const isOver = signal === undefined && wires.origin === undefined && wires.sockets.length === 0;
-  await drained(hosts, isOver ? 0 : undefined);
+  await drained(hosts, isOver ? 0 : drainMsOf(hosts, endedAt));
   // Timers of methods must not keep the process alive.
   process.exit(0);
 }

@@ -167,7 +167,9 @@ export function unsignedEvents(): WireError {
 export function replyText(status: number, text: string, payload: Payload): string | undefined {
   if (status >= 200 && status < 300) return text === "" ? undefined : text;
   if (payload.expectsReply && isReply(text)) return text;
-  throw new WireError("HTTP_STATUS", `the server answered with the status ${status}`, { status });
+  const instead = payload.expectsReply ? ", not with JSON-RPC" : "";
+  const sentence = `the server answered with the status ${status}${instead}`;
+  throw new WireError("HTTP_STATUS", sentence, { status });
 }
 
 function isReply(text: string): boolean {

@@ -106,6 +106,11 @@ export class RemoteError<Code extends number = number, Data = unknown> extends R
     const own = new RemoteError(error.code, error.message, error.data);
     return Object.defineProperty(own, "method", { value: method });
   }
+
+  /** With the method, for logs; `message` stays as it was sent. */
+  override toString(): string {
+    return this.method ? `${super.toString()} (${this.method})` : super.toString();
+  }
 }
 
 /** The names that an error of this type can have. */
@@ -196,7 +201,7 @@ export class WireError extends Error {
   constructor(
     code: WireErrorCode,
     message: string,
-    options: { cause?: unknown; status?: number } = {},
+    options: { cause?: unknown; status?: number | undefined } = {},
   ) {
     super(message, options);
     this.name = "WireError";

@@ -1,4 +1,3 @@
-import type { WireError } from "./errors.ts";
 import type { Link, Outgoing } from "./link.ts";
 import type { Reply, Request } from "./message.ts";
 import { badReply, leftOut } from "./pair.ts";
@@ -23,13 +22,12 @@ export class GatheredCalls {
     return new Promise((resolve, reject) => {
       const entry: Entry = { request, outgoing, resolve, reject };
       this.#entries.push(entry);
-      const cancel = (error: WireError): void => {
+      outgoing.cancel = (error) => {
         outgoing.cancel = undefined;
         this.#entries.splice(this.#entries.indexOf(entry), 1);
         reject(error);
         left?.();
       };
-      outgoing.cancel = cancel;
     });
   }
 

@@ -67,11 +67,7 @@ export function reportedAs(code: "CONNECTION_FAILED" | "CONNECTION_LOST", error:
   if (!(error instanceof WireError) || error.code === code) return error;
   const isOther = error.code === "CONNECTION_FAILED" || error.code === "CONNECTION_LOST";
   if (!isOther) return error;
-  const { status } = error;
-  return new WireError(code, error.message, {
-    cause: error,
-    ...(status === undefined ? undefined : { status }),
-  });
+  return new WireError(code, error.message, { cause: error, status: error.status });
 }
 
 /** The failure to report after two attempts: one that may have run must not be reported as not run. */

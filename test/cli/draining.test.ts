@@ -1,6 +1,6 @@
 /** How long a server that is told to stop waits, and for what. */
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { drained, waitingFor } from "../../src/cli/draining.ts";
+import { drained, drainMsOf, waitingFor } from "../../src/cli/draining.ts";
 
 beforeEach(() => {
   vi.useFakeTimers();
@@ -58,6 +58,17 @@ test("streams alone do not have the time of calls", async () => {
   close();
   await over;
   expect(vi.getTimerCount()).toBe(0);
+});
+
+// A handler that ignored its signal kept the process for ten seconds more.
+test("after the end of stdin, calls have what its own calls left of ten seconds", () => {
+  const { hosts } = host(1, 0);
+  const endedAt = performance.now();
+  expect(drainMsOf(hosts, endedAt)).toBe(10_000);
+  vi.advanceTimersByTime(4_000);
+  expect(drainMsOf(hosts, endedAt)).toBe(6_000);
+  vi.advanceTimersByTime(6_000);
+  expect(drainMsOf(hosts, endedAt)).toBe(1_000);
 });
 
 test("without running calls, it does not wait", () => {

@@ -173,15 +173,17 @@ describe("servers of other libraries", () => {
   test.each(["http", "tcp"])("one that is silent, over %s", async (wire) => {
     const url =
       wire === "http" ? await httpServer(() => {}) : `tcp://${await addressOf(createTcpServer())}`;
-    const { code, stderr } = await finish(["inspect", url, "--timeout", "200ms"]);
+    const { code, stdout, stderr } = await finish(["inspect", url, "--json", "--timeout", "200ms"]);
     expect(stderr).toMatch(/accepts calls but did not reply within 0\.2 s/);
+    expect(JSON.parse(stdout)).toMatchObject({ error: { code: "TIMEOUT" } });
     expect(code).toBe(3);
   });
 
   test("one that hangs up", async () => {
     const url = `tcp://${await addressOf(createTcpServer((socket) => socket.destroy()))}`;
-    const { code, stderr } = await finish(["inspect", url]);
+    const { code, stdout, stderr } = await finish(["inspect", url, "--json"]);
     expect(stderr).toMatch(/accepts connections but closes them/);
+    expect(JSON.parse(stdout)).toMatchObject({ error: { code: "CONNECTION_LOST" } });
     expect(code).toBe(3);
   });
 

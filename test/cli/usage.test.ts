@@ -162,7 +162,8 @@ describe("a mistake is reported in one line, with exit code 2", () => {
     ],
     [["demo", "--unix", "/nowhere/at/all.sock"], /\/nowhere\/at\/all\.sock/],
     [["serve"], /serve needs a module/],
-    [["serve", "missing.js"], /no such module: missing\.js/],
+    [["serve", "missing.js"], /no such module: missing\.js\n$/],
+    [["serve", "fine"], /no such module: fine; did you mean "fine\.js"\?/],
     [["serve", "missing.js", "--workers", "auto"], /^callwire: no such module: missing\.js\n$/],
     [
       ["serve", "package.json"],

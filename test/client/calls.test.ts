@@ -131,6 +131,14 @@ describe("by name", () => {
     expect(items).toEqual([0, 1]);
   });
 
+  test("an error of the server as a string has the name of its method", async () => {
+    const failed = await overMemory()
+      .call<string>("math/none")
+      .catch((error: unknown) => error);
+    expect(String(failed)).toBe("RpcError: Method not found (math/none)");
+    expect(failed).toMatchObject({ message: "Method not found", method: "math/none" });
+  });
+
   test("ids differ, also between clients", async () => {
     const link = new HandLink(parrot);
     const clients = [createClient(link), createClient(link)];

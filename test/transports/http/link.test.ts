@@ -53,6 +53,15 @@ describe.each<[string, (url: string, options?: LinkOptions) => Link]>([
         name: "WireError",
         code: "HTTP_STATUS",
         status: 502,
+        message: "the server answered with the status 502, not with JSON-RPC",
+      });
+    });
+
+    test("a refused notification has the status only, because its reply is not read", async () => {
+      const url = await answering(429, '{"jsonrpc":"2.0","error":{"code":7,"message":"m"}}');
+      await expect(clientOf(url).notify("a")).rejects.toMatchObject({
+        code: "HTTP_STATUS",
+        message: "the server answered with the status 429",
       });
     });
 
