@@ -124,7 +124,9 @@ describeWith(["nats-server"], "a caller on NATS that sends little", () => {
       { maxWireBytes: 500_000 },
     );
     const replies: { readonly error?: { readonly code: number; readonly data: unknown } }[] = [];
-    caller.subscribe("_INBOX.a.b.*", { callback: (_, message) => replies.push(message.json()) });
+    caller.subscribe("_INBOX.a.b.*", {
+      callback: (_, message) => void replies.push(message.json()),
+    });
     for (let i = 0; i < 50; i++) send("wait", i, `_INBOX.a.b.${i}`);
     await settle();
     expect(counts.begun).toBe(50);
