@@ -19,7 +19,7 @@ import { errorText } from "../../protocol/reply-text.ts";
 import { idText } from "../../protocol/serialize.ts";
 import { ServerRunning } from "../../protocol/server-running.ts";
 import type { Service } from "../../protocol/service.ts";
-import { connectionLost, cutShort, serverBusy } from "../../protocol/standard-errors.ts";
+import { busyWith, connectionLost, cutShort, serverBusy } from "../../protocol/standard-errors.ts";
 import { failUploads, itemUnreadable, receiveUpload } from "../../protocol/upload.ts";
 import { Caller, KnownCallers } from "./callers.ts";
 import type { Msg } from "./client-library.ts";
@@ -47,6 +47,9 @@ function entriesOf(payload: unknown): readonly unknown[] {
 /** Messages that a caller may send without knowing which worker has its call. */
 const controls: readonly string[] = ["$/hello", "$/held", "$/cancelRequest", "$/credit"];
 
+/** nats-server takes replies more slowly than they are made, or many long ones were made in the same turn. */
+const replyNotKept = busyWith("too many replies wait for NATS");
+
 const itemsLost: ErrorObject = {
   ...connectionLost,
   data: "items of the upload were lost on their way",
@@ -70,6 +73,11 @@ export class IncomingCalls {
     const limits = service?.limits ?? defaultLimits;
     const answerer = service?.answerer ?? new NoMethods({ running, limits, log });
     this.#service = { answerer, limits, running };
+    running.buffers.opened(mailbox);
+  }
+
+  close(): void {
+    this.#service.running.buffers.closed(this.#mailbox);
   }
 
   get limits(): Limits {
@@ -92,6 +100,11 @@ export class IncomingCalls {
     if (!hasReadableHeaders(source)) {
       this.#refuse(payload, reply, unreadableHeaders);
       done?.(unreadableHeaders);
+      return;
+    }
+    if (!this.#service.running.buffers.hasRoom) {
+      this.#refuse(payload, reply, serverBusy);
+      done?.(serverBusy);
       return;
     }
     // All payloads without a reply subject count as one caller.
@@ -138,9 +151,14 @@ export class IncomingCalls {
   /** Sends a reply, after this many items; one that is too long becomes an error. */
   reply(subject: string, text: string, items = 0): void {
     const headerBytes = items === 0 ? 0 : itemsHeaderBytes;
-    const sent = this.#mailbox.fits(text, headerBytes)
-      ? text
-      : errorText("2.0", idOf(JSON.parse(text)), this.#mailbox.tooLarge("a reply"));
+    const { buffers } = this.#service.running;
+    const error = !this.#mailbox.fits(text, headerBytes)
+      ? this.#mailbox.tooLarge("a reply")
+      : buffers.hasRoomFor(text.length)
+        ? undefined
+        : replyNotKept;
+    const sent = error === undefined ? text : errorText("2.0", idOf(JSON.parse(text)), error);
+    buffers.moved(sent.length);
     // The caller may still be connected, to another node.
     this.#mailbox.sendOrKeep(subject, sent, itemsHeaders(items));
   }
@@ -182,7 +200,12 @@ export class IncomingCalls {
     const { method, id } = message;
     if (id !== undefined || typeof method !== "string" || !method.startsWith("$/")) return false;
     if (method === "$/hello") this.#mailbox.liveness.sendHello(reply);
-    else for (const call of this.#callsAt(reply)) this.#control(message, call, text, reply);
+    else {
+      const calls = this.#callsAt(reply);
+      // The reply subjects of a link differ; with a shared one, each probe would have as many answers as there are calls.
+      if (method === "$/held") calls.length = Math.min(calls.length, 1);
+      for (const call of calls) this.#control(message, call, text, reply);
+    }
     return controls.includes(method);
   }
 
@@ -197,7 +220,12 @@ export class IncomingCalls {
 
   /** The reply at this subject is no longer wanted. */
   abandon(reply: string): void {
-    for (const call of this.#callsAt(reply)) {
+    this.abandonCalls(this.#callsAt(reply));
+  }
+
+  /** Nobody waits for the replies to these any more. */
+  abandonCalls(calls: readonly IncomingCall[]): void {
+    for (const call of calls) {
       call.isCancelled = true;
       abandonCalls(this.#service.running, call.origin, connectionLost);
     }
@@ -205,8 +233,12 @@ export class IncomingCalls {
 
   /** The payloads with this reply subject; some callers use one for several. */
   #callsAt(reply: string): IncomingCall[] {
-    const calls = this.callers.get(senderOf(reply))?.calls.list() ?? [];
-    return calls.filter((call) => call.reply === reply);
+    const { calls } = this.callers.get(senderOf(reply)) ?? {};
+    const found: IncomingCall[] = [];
+    // Without a copy of the list: a caller with many calls may send many messages about them.
+    for (let call = calls?.first; call !== undefined; call = call.next)
+      if (call.reply === reply) found.push(call);
+    return found;
   }
 
   /** Ends all calls, and reports that to their callers. */

@@ -2,6 +2,7 @@ import { type Clock, systemClock, type Timer } from "../../protocol/clock.ts";
 import { type Envelope, membersOf } from "../../protocol/envelope.ts";
 import { ErrorCode } from "../../protocol/errors.ts";
 import type { ErrorObject } from "../../protocol/message.ts";
+import { requestText } from "../../protocol/serialize.ts";
 import type { Caller } from "./callers.ts";
 import type { Msg } from "./client-library.ts";
 import type { ConnectionState } from "./connection.ts";
@@ -176,13 +177,16 @@ export class Liveness {
     else caller.known();
     const [answer] = this.#mailbox.envelope(message);
     if (answer?.method !== "$/unwanted") return;
-    for (const unwanted of tokensIn(answer.params)) incoming.abandon(`${name}.${unwanted}`);
+    // A caller may list very many.
+    const unwanted = new Set(tokensIn(answer.params));
+    const calls = caller?.calls.list() ?? [];
+    incoming.abandonCalls(calls.filter(({ reply }) => unwanted.has(tokenOf(reply, name))));
   }
 
   /** Asks a caller that was refused whether it exists. If it does, its next calls do not compete with those of made-up callers. */
   challenge(caller: Caller): void {
     if (caller.isKnown || !caller.isProbeable) return;
-    this.#sendPing(caller, [madeUpCall], true);
+    this.#sendPing(caller.name, [madeUpCall], true);
   }
 
   sendHello(reply: string): void {
@@ -296,19 +300,27 @@ export class Liveness {
       const { isNew } = caller;
       caller.isNew = false;
       if (isNew && !isUrgent) continue;
-      const held = caller.calls.list().map(({ reply }) => reply.slice(name.length + 1));
+      const held = caller.calls.list().map(({ reply }) => tokenOf(reply, name));
       const calls = [...new Set(held)];
       if (!caller.isKnown) calls.push(madeUpCall);
       for (let i = 0; i === 0 || i < calls.length; i += mostPerPing) {
-        this.#sendPing(caller, calls.slice(i, i + mostPerPing), isUrgent);
+        this.#sendPing(name, calls.slice(i, i + mostPerPing), isUrgent);
       }
     }
   }
 
-  #sendPing({ name }: Caller, held: readonly string[], isUrgent: boolean): void {
+  #sendPing(name: string, held: readonly string[], isUrgent: boolean): void {
     const token = this.#mailbox.nextToken("p");
     const reply = this.#mailbox.replyTo(token);
-    this.#mailbox.notify(controlSubjectOf(name), "$/ping", { held }, reply);
+    const text = requestText({ jsonrpc: "2.0", method: "$/ping", params: { held } });
+    // The caller chooses how long its reply subjects are, and one that cannot be pinged would never count as gone.
+    if (held.length > 1 && !this.#mailbox.fits(text)) {
+      const half = held.length / 2;
+      for (const part of [held.slice(0, half), held.slice(half)])
+        this.#sendPing(name, part, isUrgent);
+      return;
+    }
+    this.#mailbox.trySend(controlSubjectOf(name), text, reply);
     this.#pings.set(token, { name, isUrgent });
     const [oldest] = this.#pings.keys();
     if (this.#pings.size > mostPings && oldest !== undefined) this.#pings.delete(oldest);
@@ -324,6 +336,11 @@ export class Liveness {
       this.#mailbox.incoming.end(origin, callerSilent);
     else if (isElsewhere || items === probedItems) this.sendHeld(reply, call);
   }
+}
+
+/** The last token of a reply subject of this caller. */
+function tokenOf(reply: string, caller: string): string {
+  return reply.slice(caller.length + 1);
 }
 
 /** The tokens that a message lists in `held`. Skips other values: an exception in a subscription callback would end the connection. */

@@ -4,6 +4,7 @@ import { type Envelope, isEnvelope } from "../../protocol/envelope.ts";
 import { WireError } from "../../protocol/errors.ts";
 import type { Link } from "../../protocol/link.ts";
 import type { Log } from "../../protocol/log.ts";
+import type { Buffering } from "../../protocol/memory-bounds.ts";
 import type { ErrorObject, Params } from "../../protocol/message.ts";
 import { parsePayload } from "../../protocol/payload.ts";
 import { requestText } from "../../protocol/serialize.ts";
@@ -39,7 +40,7 @@ const mostUnflushed = 256 * 1024;
 const mostKept = 1024 * 1024;
 
 /** A link or a worker on NATS: one subscription for replies, for what comes before them, and for messages about calls that run here. */
-export class Mailbox implements StateListener {
+export class Mailbox implements StateListener, Buffering {
   readonly outgoing: OutgoingCalls;
   readonly incoming: IncomingCalls;
   readonly liveness: Liveness;
@@ -150,6 +151,7 @@ export class Mailbox implements StateListener {
     try {
       const options = headers === undefined ? { reply } : { reply, headers };
       this.connection.publish(subject, text, options);
+      void this.ready();
     } catch (error) {
       if (isTooLarge(error)) throw tooLarge(this.connection, error);
       throw notConnected(gone, error);
@@ -181,12 +183,21 @@ export class Mailbox implements StateListener {
     return text.length * 3 <= maxBytes || (text.length <= maxBytes && utf8Length(text) <= maxBytes);
   }
 
+  /** What nats-server may not have taken yet. */
+  get bufferedBytes(): number {
+    return this.#unflushed;
+  }
+
+  /** The connection is the program's, and used by all callers, so it stays open; further calls and long replies are refused. */
+  shed(): void {}
+
   /** Undefined while nats-server keeps up; otherwise resolves when it has taken what was sent. */
   ready(): Promise<void> | undefined {
     if (this.#flushing !== undefined) return this.#flushing;
     if (this.#unflushed < mostUnflushed || this.isClosed || this.#state.down) return undefined;
+    const flushed = this.#unflushed;
     this.#flushing = this.#state.orGone(this.connection.flush()).then(() => {
-      this.#unflushed = 0;
+      this.#unflushed -= flushed;
       this.#flushing = undefined;
     });
     return this.#flushing;
@@ -205,6 +216,7 @@ export class Mailbox implements StateListener {
     this.outgoing.fail(closed());
     this.isClosed = true;
     this.liveness.close();
+    this.incoming.close();
     this.#state.listeners.delete(this);
     if (!this.connection.isClosed()) this.#subscription.unsubscribe();
   }

@@ -2,6 +2,8 @@ import type { ErrorObject } from "../../protocol/message.ts";
 import type { Subscription } from "./client-library.ts";
 import type { Mailbox } from "./mailbox.ts";
 
+/** While more than this waits for nats-server, questions are not answered. */
+const mostBuffered = 1024 * 1024;
 /** Longest error shown; callers may influence its length. */
 const longestError = 256;
 
@@ -63,6 +65,8 @@ export function announce(
     const subject = `$SRV.${verb.toUpperCase()}`;
     return [subject, `${subject}.${name}`, `${subject}.${name}.${id}`].map((each) =>
       mailbox.listen(each, (_, reply) => {
+        // The answer is much longer than the question, which anyone may repeat.
+        if (mailbox.bufferedBytes > mostBuffered) return;
         const whole = JSON.stringify({ ...answer, ...detailsOf() });
         // Without the endpoints if the answer is too long for NATS.
         const short = (): string => JSON.stringify({ ...answer, ...detailsOf(), endpoints: [] });

@@ -55,6 +55,39 @@ describeWith(["nats-server"], "durable notifications at a worker", () => {
     expect(dead).toEqual([]);
   });
 
+  test("are requested so that nats-server does not disconnect the worker for what it has not read", async () => {
+    const { testNats, serve } = await setUp();
+    const watcher = await testNats.connect();
+    const asked: number[] = [];
+    watcher.subscribe("$JS.API.CONSUMER.MSG.NEXT.>", {
+      callback: (_, message) => void asked.push(message.json<{ batch: number }>().batch),
+    });
+    await watcher.flush();
+    await serve({ note: () => {} });
+    await expect.poll(() => asked.length).toBeGreaterThan(0);
+    const mostBytes = Math.max(...asked) * (watcher.info?.max_payload ?? 0);
+    // Half of the default of `max_pending`.
+    expect(mostBytes).toBeLessThanOrEqual(32 * 1024 * 1024);
+  });
+
+  test("are parsed only when the server has room for them", async () => {
+    const { serve, publisher } = await setUp();
+    const gate = deferred();
+    onTestFinished(() => gate.resolve());
+    const handled = deferred();
+    const methods = { wait: () => gate.promise, note: () => handled.resolve() };
+    const { worker, server } = await serve(methods, { maxRunning: 1 });
+    const client = await publisher();
+    await client.notify("wait", {});
+    await expect.poll(() => worker.inFlight).toBe(1);
+    const answer = vi.spyOn(server.answerer, "answerPayload");
+    await client.notify("note", { text: "unparsed" });
+    await expect.poll(() => worker.inFlight).toBe(2);
+    gate.resolve();
+    await handled.promise;
+    expect(answer.mock.calls.filter(([, text]) => text.includes("unparsed"))).toHaveLength(1);
+  });
+
   test("become dead letters unread if they are longer than maxMessageBytes", async () => {
     const { serve, publisher, dead } = await setUp();
     const lengths: number[] = [];

@@ -624,7 +624,7 @@ describeWith(["nats-server"], "durable notifications", () => {
     );
     onTestFinished(() => server.close({ drainMs: 0 }));
     const held = server.receive('{"jsonrpc":"2.0","method":"hold","id":1}');
-    const tries = vi.spyOn(server.answerer, "answerPayload");
+    const tries = vi.spyOn(server.running, "hasRoomFor");
     const connection = await open();
     await serveDurable(server, connection, { subject, maxTries: 1, delayMs: 1, storage: "memory" });
     await createClient(durableLink(connection, { subject })).notify("note");

@@ -8,7 +8,7 @@ import { Origin, type Usage } from "../../../protocol/origin.ts";
 import { parsePayload } from "../../../protocol/payload.ts";
 import { isStopping, outcomeOf } from "../../../protocol/retry-rule.ts";
 import type { Service } from "../../../protocol/service.ts";
-import { limitExceeded, shuttingDown } from "../../../protocol/standard-errors.ts";
+import { limitExceeded, serverBusy, shuttingDown } from "../../../protocol/standard-errors.ts";
 import { pause, settledOrTimeout } from "../../../protocol/waiting.ts";
 import { hasReadableHeaders, transportOf, unreadableHeaders } from "../headers.ts";
 import { requireMs } from "../options.ts";
@@ -115,6 +115,10 @@ async function run(
   const { service, queue } = delivery;
   const { maxBatch, maxMessageBytes } = service.limits;
   if (data.length > maxMessageBytes) return limitExceeded("maxMessageBytes", maxMessageBytes);
+  const running = new RunningMethod();
+  const origin = new Origin(transportOf(headers), undefined, undefined, running);
+  // Before it is parsed: while the server is full, this is asked again and again, for each notification that waits.
+  if (!service.running.hasRoomFor(origin, false)) return serverBusy;
   const text = decodeUtf8(data, 0, data.length);
   const payload = text === undefined ? unparsable : parsePayload(text, maxBatch);
   if (text === undefined || !isEnvelope(payload)) {
@@ -122,8 +126,6 @@ async function run(
   }
   const { method } = payload;
   if (typeof method === "string" && !queue.isCalledAt(subject, method)) return wrongSubject;
-  const running = new RunningMethod();
-  const origin = new Origin(transportOf(headers), undefined, undefined, running);
   // What a method returns is not sent, so a result that is not JSON must not make it run again.
   origin.dropsResults = true;
   // With an id it is answered, which shows whether it failed.

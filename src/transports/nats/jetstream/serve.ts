@@ -9,6 +9,7 @@ import {
   ConnectionState,
   electionPatienceMs,
   isTemporary,
+  maxBytesOf,
   requestMs,
   requireOpen,
 } from "../connection.ts";
@@ -36,6 +37,8 @@ const arrivalMs = 100;
 const retryMs = 250;
 /** JetStream's error code for a second consumer with the same filter on a work queue. */
 const filterTakenCode = 10_100;
+/** Most bytes that nats-server may send before this worker has read them. */
+const mostUnread = 32 * 1024 * 1024;
 /** Status events of NATS's client for a consumer that does not exist. */
 const missing: readonly string[] = ["consumer_not_found", "stream_not_found"];
 
@@ -174,7 +177,11 @@ export class DurableWorker implements AsyncDisposable {
     await this.#afterElection(create);
     const consumer = await this.#afterElection(() => client.consumers.get(stream, name));
     const messages = await consumer.consume({
-      max_messages: maxInFlight,
+      // Half of what nats-server by default buffers for a client before it disconnects it (`max_pending`).
+      max_messages: Math.max(
+        1,
+        Math.min(maxInFlight, mostUnread / maxBytesOf(this.#connection)) | 0,
+      ),
       // After two missed heartbeats the client asks again: the node that it asked may have died.
       idle_heartbeat: 1_000,
       // Also how long the client waits if nothing answers, such as during an election.
