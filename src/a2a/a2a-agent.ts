@@ -2,6 +2,7 @@ import { itemResponses } from "../http/event-peer.ts";
 import { systemClock } from "../protocol/clock.ts";
 import { consoleLog } from "../protocol/console-log.ts";
 import type { Context } from "../protocol/context.ts";
+import { defaultMaxRunningBytes } from "../protocol/defaults.ts";
 import type { Middleware } from "../protocol/handle.ts";
 import type { HostOptions } from "../protocol/host.ts";
 import { limitOf } from "../protocol/limits.ts";
@@ -92,6 +93,9 @@ export class A2aAgent extends Server {
       clock,
       log,
       maxRunning: limitOf("maxAgents", options.maxAgents, 1_000),
+      // Besides its calls, which may end before the agent has.
+      maxRunningBytes:
+        limitOf("maxRunningBytes", options.maxRunningBytes, defaultMaxRunningBytes) / 2,
       push: sender,
     });
     const operations = new Operations({

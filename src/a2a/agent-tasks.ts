@@ -40,6 +40,7 @@ export interface AgentTasksSettings {
   readonly clock: Clock;
   readonly log: Log;
   readonly maxRunning: number;
+  readonly maxRunningBytes: number;
   readonly push: PushSender | undefined;
 }
 
@@ -51,7 +52,7 @@ export class AgentTasks implements RunHost {
   readonly #table: WorkTable<TaskBody, StreamResponse>;
 
   constructor(settings: AgentTasksSettings) {
-    const { clock, log, store, maxRunning } = settings;
+    const { clock, log, store, maxRunning, maxRunningBytes } = settings;
     this.clock = clock;
     this.log = log;
     this.#settings = settings;
@@ -60,6 +61,7 @@ export class AgentTasks implements RunHost {
       clock,
       log,
       maxRunning,
+      maxRunningBytes,
       published: (record, events) => this.#push(record, events),
       abandoned: (record) => this.#failed(record),
     });
@@ -153,10 +155,16 @@ export class AgentTasks implements RunHost {
     this.#push(first, [{ message }]);
   }
 
-  #push({ body }: TaskRecord, events: readonly StreamResponse[]): void {
-    for (const push of body.push)
-      for (const event of notificationsOf(push, body.task, events))
-        this.#settings.push?.send(push, event);
+  #push({ body: { task, push } }: TaskRecord, events: readonly StreamResponse[]): void {
+    // Written once for all webhooks of a form, because the task may be large.
+    for (const isLegacy of [false, true]) {
+      const receivers = push.filter((each) => each.isLegacy === isLegacy);
+      if (receivers.length === 0) continue;
+      for (const event of notificationsOf(isLegacy, task, events)) {
+        const text = JSON.stringify(event);
+        for (const each of receivers) this.#settings.push?.send(each, text);
+      }
+    }
   }
 
   #failed(record: TaskRecord): WorkChange<TaskBody, StreamResponse> {
@@ -172,8 +180,9 @@ export class AgentTasks implements RunHost {
     const first =
       taskId === ""
         ? this.#newRecord(params, owner)
-        : andThen(this.find(taskId, owner), (record) => this.#continued(params.message, record));
-    const share = call.principal === undefined ? undefined : owner;
+        : andThen(this.find(taskId, owner), (record) => this.#continued(params, record));
+    // Without the tenant, which is the client's choice.
+    const share = call.principal?.id;
     return andThen(
       first,
       (record) => new TaskRun(this, this.#table.admit(withWebhook(record, push), share)),
@@ -187,7 +196,7 @@ export class AgentTasks implements RunHost {
     void run.drive(() => this.#settings.execute(received, new HandedTask(run.work, params, call)));
   }
 
-  #newRecord({ message, metadata }: SendParams, owner: string): TaskRecord {
+  #newRecord({ message, metadata, configuration }: SendParams, owner: string): TaskRecord {
     const now = this.clock.now();
     const id = crypto.randomUUID();
     const contextId = message.contextId || crypto.randomUUID();
@@ -198,11 +207,11 @@ export class AgentTasks implements RunHost {
       history: [{ ...message, contextId, taskId: id }],
       ...(metadata !== undefined && { metadata }),
     };
-    return firstRecord(task, owner, now);
+    return firstRecord(task, owner, bytesOf([task, owner, configuration]), now);
   }
 
   /** The task with the client's next message. */
-  #continued(message: Message, record: TaskRecord): TaskRecord {
+  #continued({ message, configuration }: SendParams, record: TaskRecord): TaskRecord {
     const { task } = record.body;
     const { id, contextId } = task;
     if ((message.contextId || contextId) !== contextId)
@@ -219,7 +228,7 @@ export class AgentTasks implements RunHost {
     const added = { ...message, contextId };
     const status = { state: "TASK_STATE_WORKING", timestamp: isoTime(now) } as const;
     const continued = { ...task, status, history: [...(task.history ?? []), added] };
-    return withTask(record, continued, bytesOf(added), now);
+    return withTask(record, continued, bytesOf([added, configuration]), now);
   }
 }
 
@@ -232,7 +241,7 @@ function withWebhook(record: TaskRecord, push: TaskPush | undefined): TaskRecord
 
 /** What a webhook gets of a change: each event, or in 0.3 the task as it is then. */
 function notificationsOf(
-  { isLegacy }: TaskPush,
+  isLegacy: boolean,
   task: Task,
   events: readonly StreamResponse[],
 ): readonly object[] {

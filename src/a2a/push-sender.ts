@@ -51,26 +51,31 @@ export class PushSender {
     return this.#webhooks.refusal(url);
   }
 
-  send(push: TaskPush, event: object): void {
+  /** Delivers an event, which is JSON. */
+  send(push: TaskPush, body: string): void {
     if (this.#isClosed) return;
     const { config } = push;
     const key = `${config.taskId} ${config.id}`;
-    const body = JSON.stringify(event);
     const queue = this.#queues.get(key);
     const isFull = (queue?.length ?? 0) >= maxWaiting;
-    if (isFull || this.#waitingLength + body.length > maxWaitingLength) {
+    // The first one also keeps its webhook, whose secrets may be longer than the event.
+    const length = body.length + (queue === undefined ? JSON.stringify(config).length : 0);
+    if (isFull || this.#waitingLength + length > maxWaitingLength) {
       this.#log.warn(
         { task: config.taskId, push: config.id },
         "dropped a push notification: too many are waiting",
       );
       return;
     }
-    this.#waitingLength += body.length;
+    this.#waitingLength += length;
     if (queue !== undefined) queue.push(body);
     else {
       const begun = [body];
       this.#queues.set(key, begun);
-      void this.#deliverAll(push, begun).finally(() => this.#queues.delete(key));
+      void this.#deliverAll(push, begun).finally(() => {
+        this.#queues.delete(key);
+        this.#waitingLength -= length - body.length;
+      });
     }
   }
 

@@ -31,8 +31,8 @@ export function bytesOf(value: object): number {
   return heapBytes(JSON.stringify(value));
 }
 
-/** The record of a new task. */
-export function firstRecord(task: Task, owner: string, now: number): TaskRecord {
+/** The record of a new task; `bytes` is what it keeps of its client. */
+export function firstRecord(task: Task, owner: string, bytes: number, now: number): TaskRecord {
   return {
     id: task.id,
     owner,
@@ -41,7 +41,7 @@ export function firstRecord(task: Task, owner: string, now: number): TaskRecord 
     phase: phaseOf(task.status.state),
     version: 1,
     changedAt: now,
-    bytes: bytesOf(task),
+    bytes,
     body: { task, push: [] },
   };
 }
@@ -83,9 +83,10 @@ export function changeBy(
   return { record: withTask(before, task, bytes, now), events };
 }
 
-/** The record with other webhooks. */
+/** The record with other webhooks, which clients may make as large as their messages. */
 export function withPush(before: TaskRecord, push: readonly TaskPush[]): TaskRecord {
-  return { ...before, body: { ...before.body, push } };
+  const bytes = before.bytes + bytesOf(push) - bytesOf(before.body.push);
+  return { ...before, bytes, body: { ...before.body, push } };
 }
 
 function phaseOf(state: TaskState): WorkPhase {

@@ -21,3 +21,6 @@ export const defaultReplayKeepMs = 60_000;
 
 /** Longest reply that a client reads over HTTP. */
 export const defaultMaxReplyBytes = 10 * 1024 * 1024;
+
+/** Most memory that the running calls of a server hold. */
+export const defaultMaxRunningBytes = 192 * 1024 * 1024;

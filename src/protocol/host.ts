@@ -3,7 +3,7 @@
 import { type Answer, Answerer, type AnswerSettings } from "./answer.ts";
 import { type Clock, checkTimeout, systemClock } from "./clock.ts";
 import { consoleLog } from "./console-log.ts";
-import { defaultDrainMs, defaultTimeoutMs } from "./defaults.ts";
+import { defaultDrainMs, defaultMaxRunningBytes, defaultTimeoutMs } from "./defaults.ts";
 import type { Undisclosed } from "./errors.ts";
 import {
   type Admit,
@@ -149,7 +149,7 @@ export class Host implements Service, AsyncDisposable {
     this.log = safeLog(options.log ?? consoleLog);
     const runningLimits = {
       maxRunning: limitOf("maxRunning", options.maxRunning, 10_000),
-      maxRunningBytes: limitOf("maxRunningBytes", options.maxRunningBytes, 192 * mebibyte),
+      maxRunningBytes: limitOf("maxRunningBytes", options.maxRunningBytes, defaultMaxRunningBytes),
       maxWireBytes: limitOf("maxWireBytes", options.maxWireBytes, 64 * mebibyte),
     };
     const clock = options.clock ?? systemClock;

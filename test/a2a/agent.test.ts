@@ -410,6 +410,43 @@ describe("an agent refuses", () => {
     });
     open();
   });
+
+  test("more messages than fit into memory, even if their callers wait no longer", async () => {
+    const { passed, open } = gate();
+    const { ask } = await serveAgent({
+      maxRunningBytes: 40_000,
+      async *execute() {
+        await passed;
+        yield "done";
+      },
+    });
+    const configuration = { returnImmediately: true };
+    const send = (text: string) => ask("SendMessage", { ...says(text), configuration });
+    expect((await send("x".repeat(5_000))).error).toBeUndefined();
+    expect((await send("x".repeat(5_000))).error).toMatchObject({ code: -32000 });
+    open();
+  });
+
+  test("more than its share of messages from one caller, in however many tenants", async () => {
+    const { passed, open } = gate();
+    const { ask } = await serveAgent({
+      maxAgents: 4,
+      use: [authenticate(bearer((token) => ({ id: token })))],
+      async *execute() {
+        await passed;
+        yield "done";
+      },
+    });
+    const send = async (caller: string, tenant: string) => {
+      const params = { ...says("go"), tenant, configuration: { returnImmediately: true } };
+      return (await ask("SendMessage", params, { authorization: `Bearer ${caller}` })).error?.code;
+    };
+    const codes: unknown[] = [];
+    for (let i = 0; i < 4; i++) codes.push(await send("ann", `t${i}`));
+    expect(codes).toEqual([undefined, undefined, undefined, -32000]);
+    expect(await send("bob", "")).toBeUndefined();
+    open();
+  });
 });
 
 test("the extended card depends on the caller", async () => {

@@ -4,6 +4,7 @@ import { authenticate, bearer } from "callwire/security";
 import { FakeClock } from "callwire/testing";
 import { MemoryWorkStore } from "callwire/work";
 import { describe, expect, test } from "vitest";
+import { FollowedTask } from "../../src/a2a/client/followed-task.ts";
 import { all, gate, says, serveAgent } from "./served-agent.ts";
 
 /** What a reader of the events knows of the answer, and how many events reported it. */
@@ -93,6 +94,46 @@ describe("a client", () => {
       "adds to log: two",
       "says third",
       "says fourth",
+    ]);
+  });
+
+  test("keeps no more of a stream than its task, and gets that again if it is resumed", () => {
+    const followed = new FollowedTask(1_000);
+    const status = { state: "TASK_STATE_WORKING" } as const;
+    const said = (text: string) => ({
+      artifactUpdate: {
+        taskId: "t",
+        contextId: "c",
+        append: true,
+        artifact: { artifactId: "a", parts: [{ text }] },
+      },
+    });
+    followed.apply({ task: { id: "t", contextId: "c", status } }, 100);
+    followed.apply(said("x"), 500);
+    expect(followed.task?.artifacts).toHaveLength(1);
+    followed.apply(said("y"), 500);
+    expect(followed.task).toEqual({ id: "t", contextId: "c", status });
+    const whole = { task: { id: "t", contextId: "c", status, artifacts: [] } };
+    expect(followed.newIn(whole)).toEqual([whole]);
+    followed.apply(whole, 100);
+    expect(followed.newIn(whole)).toEqual([]);
+    for (let i = 0; i <= 5_000; i++) followed.apply(said(""), 0);
+    expect(followed.task?.artifacts).toBeUndefined();
+  });
+
+  test("does not follow redirects, which would send its credentials elsewhere", async () => {
+    const asked: string[] = [];
+    const send = async (url: string, { redirect }: RequestInit): Promise<Response> => {
+      asked.push(`${redirect} ${url}`);
+      return url.endsWith("card.json")
+        ? Response.json({ url: "/a2a" })
+        : new Response(null, { status: 307, headers: { location: "https://evil.example/" } });
+    };
+    const agent = await a2aClient("https://agents.example", { fetch: send, headers: { key: "k" } });
+    await expect(all(agent.stream("hi"))).rejects.toMatchObject({ code: "BAD_REPLY" });
+    expect(asked).toEqual([
+      "manual https://agents.example/.well-known/agent-card.json",
+      "manual https://agents.example/a2a",
     ]);
   });
 

@@ -5,6 +5,7 @@ import { createServer as createRpcServer, silentLog } from "callwire";
 import { webhookMount, webhooks } from "callwire/a2a/node";
 import { serveHttp } from "callwire/http/node";
 import { FakeClock } from "callwire/testing";
+import { MemoryWorkStore } from "callwire/work";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { PushSender, type Webhooks } from "../../src/a2a/push-sender.ts";
 import { gate, type Parsed, says, serveAgent } from "./served-agent.ts";
@@ -69,6 +70,25 @@ describe("a webhook", () => {
       "x-a2a-notification-token": "secret",
       authorization: "Bearer abc",
     });
+  });
+
+  test("counts as memory of its task", async () => {
+    const { ask } = await serveAgent({
+      push: { refusal: async () => undefined, post: async () => 200 },
+      store: new MemoryWorkStore({ maxBytes: 20_000 }),
+      async *execute() {
+        yield { state: "input-required" } as const;
+      },
+    });
+    const { id: taskId } = (await ask("SendMessage", says("go"))).result.task;
+    const add = async (length: number) => {
+      const config = { taskId, url: "https://a", id: "1", token: "x".repeat(length) };
+      return (await ask("CreateTaskPushNotificationConfig", config)).error?.code;
+    };
+    expect(await add(8_000)).toBeUndefined();
+    // It replaces the one before.
+    expect(await add(8_001)).toBeUndefined();
+    expect(await add(10_000)).toBe(-32000);
   });
 
   test("can be set, read, listed and deleted while the task runs", async () => {
@@ -191,9 +211,8 @@ describe("a webhook is refused", () => {
 
 describe("receivers that do not answer", () => {
   const never = new Promise<number>(() => {});
-  const event = (text: string) => ({
-    message: { messageId: "1", role: "ROLE_AGENT", parts: [{ text }] },
-  });
+  const event = (text: string): string =>
+    JSON.stringify({ message: { messageId: "1", role: "ROLE_AGENT", parts: [{ text }] } });
 
   function stuckSender() {
     let dropped = 0;
@@ -208,9 +227,9 @@ describe("receivers that do not answer", () => {
     const log = { ...silentLog, warn: () => void dropped++ };
     const sender = new PushSender(stuck, new FakeClock(), log);
     onTestFinished(() => sender.close());
-    const send = (i: number, text: string): void =>
+    const send = (i: number, text: string, token = ""): void =>
       sender.send(
-        { config: { taskId: `t${i}`, id: "1", url: "https://a" }, isLegacy: false },
+        { config: { taskId: `t${i}`, id: "1", url: "https://a", token }, isLegacy: false },
         event(text),
       );
     return { send, dropped: () => dropped, posts: () => posts };
@@ -220,6 +239,13 @@ describe("receivers that do not answer", () => {
     const { send, dropped } = stuckSender();
     const mebibyte = "a".repeat(1024 * 1024);
     for (let i = 0; i < 40; i++) send(i, mebibyte);
+    expect(dropped()).toBe(25);
+  });
+
+  test("hold no more if the secrets of their webhooks are long", () => {
+    const { send, dropped } = stuckSender();
+    const mebibyte = "a".repeat(1024 * 1024);
+    for (let i = 0; i < 40; i++) send(i, "hi", mebibyte);
     expect(dropped()).toBe(25);
   });
 

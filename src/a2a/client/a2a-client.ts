@@ -24,11 +24,11 @@ import {
   type StreamResponse,
   type Task,
 } from "../model.ts";
-import { changed, changesBetween } from "../task-change.ts";
 import type { CardCache } from "./card-cache.ts";
 import { credentialHeaders, type Discovered, discover, sent } from "./discovery.ts";
 import { checkedEvent, checkedResult, checkedTask } from "./event-check.ts";
 import { resultsOf } from "./event-reader.ts";
+import { FollowedTask } from "./followed-task.ts";
 
 export interface A2aClientOptions {
   /** Secrets by the names of the card's security schemes, such as a token or an API key. @default none */
@@ -67,6 +67,9 @@ export interface SendOptions extends SendConfiguration {
   /** Stops waiting; the task continues. */
   readonly signal?: AbortSignal;
 }
+
+/** An event, and its length in characters. */
+type Arrived = readonly [StreamResponse, number];
 
 /** A client of one agent, for A2A 1.0 and 0.3. */
 export class A2aClient {
@@ -220,22 +223,21 @@ export class A2aClient {
     signal: AbortSignal | undefined,
   ): AsyncGenerator<StreamResponse> {
     const { maxResumes = 5 } = this.#options;
-    let task: Task | undefined;
+    const followed = new FollowedTask(defaultMaxReplyBytes);
     for (let losses = 0; ; losses++) {
       try {
+        const { task: before } = followed;
         const results =
-          task === undefined ? this.#open(method, params, signal) : this.#rest(task.id, signal);
-        for await (const event of results) {
-          // A stream that is resumed begins with the task as it is now.
-          const changes =
-            task !== undefined && "task" in event ? changesBetween(task, event.task) : [event];
-          // The task alone is not progress: an agent could end the stream after it forever.
-          if (changes.length > 0) losses = 0;
-          for (const each of changes) {
-            task = "task" in each ? each.task : task && changed(task, each);
+          before === undefined ? this.#open(method, params, signal) : this.#rest(before.id, signal);
+        for await (const [event, length] of results) {
+          for (const each of followed.newIn(event)) {
+            // The task alone is not progress: an agent could end the stream after it forever.
+            if (!("task" in each)) losses = 0;
+            followed.apply(each, length);
             yield each;
           }
         }
+        const { task } = followed;
         if (task === undefined || isDone(task)) return;
         if (losses >= maxResumes)
           throw new WireError(
@@ -247,7 +249,7 @@ export class A2aClient {
         // An agent ends the stream of a client that reads too slowly.
         const isAnswer = error instanceof RpcError && !isBusy(error);
         const isLost = !isAnswer && !isBad && signal?.aborted !== true;
-        if (task === undefined || !isLost || losses >= maxResumes) throw error;
+        if (followed.task === undefined || !isLost || losses >= maxResumes) throw error;
       }
       await pause(firstPauseMs * 2 ** losses, systemClock, signal);
       signal?.throwIfAborted();
@@ -255,12 +257,12 @@ export class A2aClient {
   }
 
   /** What happens to a task from now on; agents do not let clients subscribe to one that is over. */
-  async *#rest(id: string, signal: AbortSignal | undefined): AsyncGenerator<StreamResponse> {
+  async *#rest(id: string, signal: AbortSignal | undefined): AsyncGenerator<Arrived> {
     try {
       yield* this.#open(this.#subscribing, { id, ...this.#tenant() }, signal);
     } catch (error) {
       if (!isRpcError(error, A2aErrorCode.UnsupportedOperation)) throw error;
-      yield { task: await this.getTask(id) };
+      yield [{ task: await this.getTask(id) }, 0];
     }
   }
 
@@ -268,7 +270,7 @@ export class A2aClient {
     method: string,
     params: object,
     signal: AbortSignal | undefined,
-  ): AsyncGenerator<StreamResponse> {
+  ): AsyncGenerator<Arrived> {
     const { fetch: send = (url: string, init: RequestInit) => fetch(url, init) } = this.#options;
     const body = JSON.stringify({ jsonrpc: "2.0", id: ++this.#ids, method, params });
     const headers = {
@@ -280,10 +282,13 @@ export class A2aClient {
       method: "POST",
       headers,
       body,
+      // Following a redirect would send the message and the credentials to another server.
+      redirect: "manual",
       ...(signal && { signal }),
     });
-    for await (const result of resultsOf(response, defaultMaxReplyBytes)) {
-      yield checkedEvent(this.#at.version === "1.0" ? result : legacy.responseFrom(result));
+    for await (const [result, length] of resultsOf(response, defaultMaxReplyBytes)) {
+      const event = this.#at.version === "1.0" ? result : legacy.responseFrom(result);
+      yield [checkedEvent(event), length];
     }
   }
 }

@@ -41,6 +41,8 @@ export async function discover(
     JSON.stringify([url, headers]),
     (etag) =>
       sent(send, url, {
+        // Following a redirect would send the headers to another server.
+        redirect: Object.keys(headers).length === 0 ? "follow" : "manual",
         headers: {
           ...headers,
           accept: "application/json",

@@ -1,9 +1,13 @@
 import type { CallOptions } from "../../client/outgoing-call.ts";
-import { isRpcError } from "../../protocol/errors.ts";
+import { isRpcError, WireError } from "../../protocol/errors.ts";
 import { methodNotFound } from "../../protocol/standard-errors.ts";
 import type { Result } from "../results.ts";
 import type { ProtocolClient } from "./protocol-client.ts";
+import { jsonLength } from "./result-cache.ts";
 import { checkedShape, completed, list, object, type Shape } from "./result-shapes.ts";
+
+/** Most characters of a whole list; a server could send one of any length, page by page. */
+const longestList = 32 * 1024 * 1024;
 
 /** A paged list: `for await (const each of list)`, or everything with `await list.all()`. */
 export class Listing<T> implements AsyncIterable<T> {
@@ -19,7 +23,14 @@ export class Listing<T> implements AsyncIterable<T> {
 
   async all(): Promise<T[]> {
     const all: T[] = [];
-    for await (const each of this) all.push(each);
+    let length = 0;
+    for await (const page of this.#pages()) {
+      length += jsonLength(page);
+      if (length > longestList) {
+        throw new WireError("TOO_LARGE", `the list has more than ${longestList} characters`);
+      }
+      for (const each of page) all.push(each);
+    }
     return all;
   }
 }

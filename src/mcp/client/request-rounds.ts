@@ -67,6 +67,9 @@ async function answersFor(
   };
 }
 
+/** Most questions at a time: each may cost a person time, or a model money. */
+const mostQuestions = 100;
+
 /** Answers all questions concurrently. */
 export async function answersTo(
   requests: Readonly<Record<string, InputRequest>>,
@@ -74,8 +77,15 @@ export async function answersTo(
   signal: AbortSignal | undefined,
   input?: Answering,
 ): Promise<McpParams> {
+  const asked = Object.entries(requests);
+  if (asked.length > mostQuestions) {
+    throw new WireError(
+      "TOO_LARGE",
+      `the server asked more than ${mostQuestions} questions at once`,
+    );
+  }
   const answers = await Promise.all(
-    Object.entries(requests).map(
+    asked.map(
       async ([key, request]) => [key, await answerTo(request, protocol, signal, input)] as const,
     ),
   );

@@ -9,13 +9,21 @@ const cachedMethods: ReadonlySet<string> = new Set([
   "resources/read",
 ]);
 
-/** Most cached results; the oldest is dropped first. */
+/** Most cached results, and characters of their JSON; the oldest is dropped first. */
 const mostEntries = 256;
+const mostLength = 16 * 1024 * 1024;
+
+interface Kept {
+  readonly result: object;
+  readonly length: number;
+  readonly until: number;
+}
 
 /** Caches results for as long as the server allows. */
 export class ResultCache {
   readonly #clock: Clock;
-  readonly #kept = new Map<string, { readonly result: object; readonly until: number }>();
+  readonly #kept = new Map<string, Kept>();
+  #length = 0;
   #changes = 0;
 
   constructor(clock: Clock) {
@@ -40,12 +48,15 @@ export class ResultCache {
     if (since !== this.#changes) return;
     if (typeof ttlMs !== "number" || !(ttlMs > 0)) return;
     const key = keyOf(method, params);
-    this.#kept.delete(key);
-    if (this.#kept.size >= mostEntries) {
-      const [oldest] = this.#kept.keys();
-      if (oldest !== undefined) this.#kept.delete(oldest);
+    this.#drop(key);
+    const length = key.length + jsonLength(result);
+    if (length > mostLength) return;
+    for (const oldest of this.#kept.keys()) {
+      if (this.#kept.size < mostEntries && this.#length + length <= mostLength) break;
+      this.#drop(oldest);
     }
-    this.#kept.set(key, { result, until: this.#clock.elapsed() + ttlMs });
+    this.#kept.set(key, { result, length, until: this.#clock.elapsed() + ttlMs });
+    this.#length += length;
   }
 
   /** Drops the results that a change notification makes stale. */
@@ -55,21 +66,36 @@ export class ResultCache {
     else if (method === "notifications/resources/list_changed") this.#forget("resources/");
     else if (method === "notifications/resources/updated") {
       this.#changes++;
-      this.#kept.delete(keyOf("resources/read", { uri: params.uri }));
+      this.#drop(keyOf("resources/read", { uri: params.uri }));
     }
   }
 
   clear(): void {
     this.#changes++;
     this.#kept.clear();
+    this.#length = 0;
+  }
+
+  #drop(key: string): void {
+    this.#length -= this.#kept.get(key)?.length ?? 0;
+    this.#kept.delete(key);
   }
 
   #forget(prefix: string): void {
     this.#changes++;
-    for (const key of this.#kept.keys()) if (key.startsWith(prefix)) this.#kept.delete(key);
+    for (const key of this.#kept.keys()) if (key.startsWith(prefix)) this.#drop(key);
   }
 }
 
 function keyOf(method: string, params: object): string {
   return `${method} ${JSON.stringify(params)}`;
+}
+
+/** The length of a value of a server as JSON; infinite if it is too deep to be written. */
+export function jsonLength(value: unknown): number {
+  try {
+    return JSON.stringify(value).length;
+  } catch {
+    return Number.POSITIVE_INFINITY;
+  }
 }

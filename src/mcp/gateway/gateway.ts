@@ -134,9 +134,9 @@ class McpGateway extends McpServer {
   async #watch(uri: string): Promise<void> {
     const group = this.catalog.groupOf(uri);
     const upstream = this.#upstreams.find(({ name }) => name === group);
-    await upstream?.watch(upstream.prefix.ownUri(uri), () => {
-      this.resourceUpdated(uri);
-      return this.changes.isWanted(uri);
+    await upstream?.watch(upstream.prefix.ownUri(uri), {
+      changed: () => this.resourceUpdated(uri),
+      isWanted: () => this.changes.isWanted(uri),
     });
   }
 }

@@ -30,6 +30,13 @@ export interface UpstreamSettings {
   readonly era: NegotiationOptions["era"];
 }
 
+/** What a resource is watched for. */
+export interface Watcher {
+  changed(): void;
+  /** Whether any client still subscribes to it. */
+  isWanted(): boolean;
+}
+
 /** What all servers behind a gateway share. */
 export interface UpstreamSurroundings {
   readonly info: Implementation;
@@ -41,6 +48,9 @@ export interface UpstreamSurroundings {
   readonly use: readonly Middleware[];
 }
 
+/** Most resources that are watched at each server. Each holds a call or a connection, and a server has 500 of those for us. */
+const mostWatched = 200;
+
 /** How long a server may take to come back before its tools disappear. */
 const graceMs = 2_000;
 
@@ -51,6 +61,8 @@ export class Upstream {
   readonly #settings: UpstreamSettings;
   readonly #around: UpstreamSurroundings;
   readonly #sessions = new Map<Session, UpstreamClient>();
+  /** The resources that are watched, by URI. */
+  readonly #watched = new Map<string, { isWanted(): boolean; stop(): void }>();
   #shared: UpstreamClient | undefined;
   #started: Promise<void> | undefined;
   #loading: Promise<void> | undefined;
@@ -99,13 +111,39 @@ export class Upstream {
     }
   }
 
-  /** Watches a resource, by its own URI, until `changed` returns false. */
-  async watch(uri: string, changed: () => boolean): Promise<void> {
+  /** Watches a resource, by its own URI, as long as clients want that. */
+  async watch(uri: string, watcher: Watcher): Promise<void> {
+    if (this.#watched.has(uri)) return;
+    // Those that nobody wants any more are closed with their next change, or when there is no room.
+    if (this.#watched.size >= mostWatched) {
+      for (const watched of [...this.#watched.values()]) if (!watched.isWanted()) watched.stop();
+    }
+    if (this.#watched.size >= mostWatched) throw errorOf(serverBusy);
     const { protocol } = this.#lister();
-    const watching = await subscribe(protocol, { uris: [uri] }, (change) => {
-      const isWatched = change.kind === "resource" || change.kind === "gap";
-      if (isWatched && !changed()) void watching.close();
-    });
+    const stopped = new AbortController();
+    const stop = (): void => {
+      stopped.abort();
+      if (this.#watched.get(uri) === watched) this.#watched.delete(uri);
+    };
+    // Its first client subscribes while this one begins.
+    let isBeginning = true;
+    const watched = { isWanted: () => isBeginning || watcher.isWanted(), stop };
+    this.#watched.set(uri, watched);
+    try {
+      const watching = await subscribe(protocol, { uris: [uri] }, ({ kind }) => {
+        if (kind !== "resource" && kind !== "gap") return;
+        watcher.changed();
+        if (!watcher.isWanted()) stop();
+      });
+      isBeginning = false;
+      void watching.closed.then(stop);
+      const close = (): void => void watching.close();
+      if (stopped.signal.aborted) close();
+      else stopped.signal.addEventListener("abort", close);
+    } catch (error) {
+      stop();
+      throw error;
+    }
   }
 
   rootsChanged(session: Session): void {

@@ -2,7 +2,7 @@ import type { Id } from "../../protocol/message.ts";
 import type { Peer } from "../../protocol/origin.ts";
 import { isRecord } from "../../protocol/record.ts";
 import type { ServerCapabilities } from "../capabilities.ts";
-import { McpError } from "../errors.ts";
+import { invalidArguments, McpError } from "../errors.ts";
 import { MetaKey } from "../meta-keys.ts";
 import { atLeast } from "../revisions.ts";
 import { type TaskRecord, taskResultOf } from "../task-record.ts";
@@ -27,6 +27,8 @@ export interface Listener {
   readonly id: Id;
   readonly peer: Peer;
   readonly filter: ListenFilter;
+  /** The resources in the filter. */
+  readonly uris: ReadonlySet<string>;
 }
 
 /** A change that is reported to one process, and that clients of other processes subscribed to. */
@@ -34,7 +36,7 @@ export type Update = { readonly uri: string } | { readonly elicitationId: string
 
 export type ListKind = "tools" | "prompts" | "resources";
 
-/** Limits for one session, in number and characters. */
+/** Limits for one session, and for one `subscriptions/listen`, in number and characters. */
 const mostSubscriptions = 1_000;
 const longestSubscriptions = 128 * 1024;
 /** Most characters of URIs of all sessions together. Each session may always have a few, because there may be thousands of sessions. */
@@ -115,9 +117,7 @@ export class Changes {
   /** Whether any client watches a resource. */
   isWanted(uri: string): boolean {
     for (const { subscriptions } of this.#sessions) if (subscriptions?.has(uri)) return true;
-    for (const { filter } of this.#listeners) {
-      if (filter.resourceSubscriptions?.includes(uri)) return true;
-    }
+    for (const { uris } of this.#listeners) if (uris.has(uri)) return true;
     return false;
   }
 
@@ -128,7 +128,7 @@ export class Changes {
   listChanged(kind: ListKind): void {
     const method = `notifications/${kind}/list_changed`;
     for (const session of this.#sessions) session.peer?.notify(method);
-    this.#notify(method, {}, ({ [`${kind}ListChanged` as const]: wanted }) => wanted === true);
+    this.#notify(method, {}, ({ filter }) => filter[`${kind}ListChanged`] === true);
   }
 
   resourceUpdated(uri: string): void {
@@ -147,7 +147,7 @@ export class Changes {
     for (const session of this.#sessions) {
       if (session.subscriptions?.has(uri)) session.peer?.notify(method, { uri });
     }
-    this.#notify(method, { uri }, (filter) => filter.resourceSubscriptions?.includes(uri) === true);
+    this.#notify(method, { uri }, ({ uris }) => uris.has(uri));
   }
 
   /** Notifies only the client whose user was sent to the page. */
@@ -166,10 +166,11 @@ export class Changes {
   #notify(
     method: string,
     params: Readonly<Record<string, unknown>>,
-    wants: (filter: ListenFilter) => boolean,
+    wants: (listener: Listener) => boolean,
   ): void {
-    for (const { id, peer, filter } of this.#listeners) {
-      if (wants(filter))
+    for (const listener of this.#listeners) {
+      const { id, peer } = listener;
+      if (wants(listener))
         peer.notify(method, { ...params, _meta: { [MetaKey.SubscriptionId]: id } });
     }
   }
@@ -197,6 +198,9 @@ export function listening(
       );
     }
     const wanted = isRecord(params.notifications) ? (params.notifications as ListenFilter) : {};
+    if (isTooMuch(wanted.resourceSubscriptions) || isTooMuch(wanted.taskIds)) {
+      throw invalidArguments("too many subscriptions");
+    }
     const mayRead = (uri: unknown): boolean =>
       typeof uri === "string" && findResource(catalog, uri, context) !== undefined;
     const _meta = { [MetaKey.SubscriptionId]: id };
@@ -224,7 +228,8 @@ export function listening(
           for (const leave of left ?? []) leave();
           resolve({ _meta });
         };
-        const listener: Listener = { id, peer, filter };
+        const uris = new Set(filter.resourceSubscriptions);
+        const listener: Listener = { id, peer, filter, uris };
         changes.addListener(listener);
         context.subscribe(end);
         if (signal.aborted) end();
@@ -232,11 +237,19 @@ export function listening(
       });
     };
     if (!takesTasks(caller) || !Array.isArray(wanted.taskIds)) return listen(undefined);
-    const found = wanted.taskIds.map(async (taskId) => tasks.get(taskId, context, caller));
+    const found = [...new Set(wanted.taskIds)].map(async (taskId) =>
+      tasks.get(taskId, context, caller),
+    );
     return Promise.all(found).then((records) =>
       listen(records.filter((record) => record !== undefined)),
     );
   };
+}
+
+/** Each entry costs time and memory, in a gateway also at the server behind it. */
+function isTooMuch(entries: unknown): boolean {
+  if (!Array.isArray(entries)) return false;
+  return entries.length > mostSubscriptions || entries.join("").length > longestSubscriptions;
 }
 
 /** The part of a filter that this server supports: own tasks, and resources that the client may read. */

@@ -1,6 +1,7 @@
 import { Pending } from "../../connection/pending.ts";
 import { membersOf } from "../../protocol/envelope.ts";
 import { isRpcError } from "../../protocol/errors.ts";
+import { networkOf } from "../../protocol/network.ts";
 import type { Peer } from "../../protocol/origin.ts";
 import type { ClientCapabilities, Implementation, LogLevel } from "../capabilities.ts";
 import { McpErrorCode } from "../errors.ts";
@@ -13,7 +14,7 @@ export class Session implements Caller {
   readonly id: string;
   /** The principal that owns it; no other principal may use it. */
   readonly principal: string | undefined;
-  /** The principal or else the address that opened it, for a fair share of sessions. */
+  /** The principal or else the network that opened it, for a fair share of sessions. */
   readonly owner: string;
   revision: LegacyRevision = latestLegacy;
   capabilities: ClientCapabilities = {};
@@ -42,7 +43,7 @@ export class Session implements Caller {
   constructor(id: string, principal?: string, address?: string) {
     this.id = id;
     this.principal = principal;
-    this.owner = principal ?? address ?? "";
+    this.owner = principal ?? networkOf(address ?? "");
   }
 
   get session(): Session {

@@ -254,3 +254,25 @@ test.each([0, -1, 1.5, Number.NaN])("a bound of %s is refused", (maxInFlight) =>
   const link = mcpHttpLink("http://127.0.0.1:1/mcp", { maxInFlight });
   expect(() => mcpClient(link, self)).toThrow(/^"maxInFlight" must be an integer of at least 1/);
 });
+
+test("more than a hundred questions at once fail the call, and nobody is asked", async () => {
+  const question = { method: "elicitation/create", params: { message: "?", requestedSchema: {} } };
+  await using server = await rawServer(
+    modern((request, response) =>
+      result(response, request, {
+        resultType: "input_required",
+        inputRequests: Object.fromEntries(Array.from({ length: 101 }, (_, i) => [i, question])),
+      }),
+    ),
+  );
+  let asked = 0;
+  await using client = mcpClient(mcpHttpLink(server.url), {
+    ...self,
+    elicitForm: () => {
+      asked++;
+      return { action: "decline" };
+    },
+  });
+  await expect(client.callTool("ask", {})).rejects.toMatchObject({ code: "TOO_LARGE" });
+  expect(asked).toBe(0);
+});

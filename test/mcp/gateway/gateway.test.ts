@@ -20,7 +20,7 @@ import {
 } from "callwire/mcp/client";
 import { auditLog, authenticate, authorize, bearer, rateLimit } from "callwire/security";
 import { FakeClock } from "callwire/testing";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { whileTimePasses } from "../../passing-time.ts";
 import { type Answered, envelope, request } from "../server/asking.ts";
 
@@ -228,6 +228,37 @@ describe.each(eras)("a client of the %s era", (near) => {
       expect(await updated.given).toBe("notes+note://1");
     });
   });
+});
+
+test("a resource is watched once, however often clients subscribe to it and leave", async () => {
+  const server = everything();
+  const begun = vi.spyOn(server.changes, "addListener");
+  const gateway = mcpGateway({ notes: mcpMemoryLink(server) }, info);
+  await using client = clientOf(gateway);
+  await client.tools().all();
+  const before = begun.mock.calls.length;
+  for (let i = 0; i < 3; i++) {
+    await using _ = await client.subscribe({ uris: ["notes+note://1"] }, () => {});
+  }
+  expect(begun.mock.calls.length - before).toBe(1);
+});
+
+test("resources that nobody wants any more make room for others", async () => {
+  const note = resource({ uriTemplate: "note://{id}", read: () => "" });
+  const server = mcpServer({}, { ...info, resources: [note] });
+  const ended = vi.spyOn(server.changes, "removeListener");
+  const gateway = mcpGateway({ notes: mcpMemoryLink(server) }, info);
+  await using client = clientOf(gateway);
+  const uris = (from: number, count: number) =>
+    Array.from({ length: count }, (_, i) => `notes+note://${from + i}`);
+  await (await client.subscribe({ uris: uris(0, 199) }, () => {})).close();
+  const updated = signal<string>();
+  await using _ = await client.subscribe({ uris: uris(2_000, 2) }, (change) => {
+    if (change.kind === "resource") updated.give(change.uri);
+  });
+  server.resourceUpdated("note://2001");
+  expect(await updated.given).toBe("notes+note://2001");
+  expect(ended).toHaveBeenCalledTimes(199);
 });
 
 test("middleware sees each tool under the name of its server, and can hide tools", async () => {

@@ -1,3 +1,5 @@
+import { mcpServer, resource } from "callwire/mcp";
+import { mcpClient, mcpMemoryLink } from "callwire/mcp/client";
 import { expect, test } from "vitest";
 import { Changes } from "../../../src/mcp/server/changes.ts";
 import { Session } from "../../../src/mcp/server/session.ts";
@@ -40,4 +42,15 @@ test("the subscriptions of one session are limited in number and in length", () 
   const few = new Session("few");
   expect(changes.subscribe(few, long)).toBe(true);
   expect(changes.subscribe(few, "a")).toBe(false);
+});
+
+test("one request listens to a limited number of resources, and length of their URIs", async () => {
+  const info = { name: "test", version: "1.0.0" };
+  const resources = [resource({ uriTemplate: "file:///{name}", read: () => "" })];
+  await using client = mcpClient(mcpMemoryLink(mcpServer({}, { ...info, resources })), info);
+  const listen = async (...uris: string[]) => (await client.subscribe({ uris }, () => {})).close();
+  const many = Array.from({ length: 1_001 }, (_, i) => `file:///${i}`);
+  await listen(...many.slice(1));
+  await expect(listen(...many)).rejects.toMatchObject({ code: -32602 });
+  await expect(listen(`file:///${long}`)).rejects.toMatchObject({ code: -32602 });
 });

@@ -87,3 +87,13 @@ test("an initialize of the usual length is stored completely", () => {
   const declared = { experimental: { own: { a: 1 } } };
   expect(keptCapabilities(declared)).toBe(declared);
 });
+
+test("one machine with many addresses of IPv6 has one share of the sessions", () => {
+  const { ended, open, used } = table({ max: 4 });
+  used("2001:db8::1");
+  used("2001:db8::2");
+  used("2001:db8::3");
+  used("192.0.2.1");
+  open("192.0.2.1");
+  expect(ended.map(({ owner }) => owner)).toEqual(["2001:db8:0:0"]);
+});
