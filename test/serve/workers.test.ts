@@ -110,7 +110,7 @@ test("a worker that crashed is replaced, and the others answer meanwhile", async
 
   // Without workers only the pause before the next one keeps the process alive.
   for (const pid of found) process.kill(pid, "SIGKILL");
-  await served.shown(/(?:exited unexpectedly[^]*){3}/, "stderr");
+  await served.shown(/(?:exited unexpectedly.*){3}/s, "stderr");
   await expect.poll(() => ask(served.origin).catch(() => 0)).toBeGreaterThan(0);
 });
 
