@@ -2,6 +2,9 @@ import { carriageReturn, lineFeed, lineStarts } from "./line-starts.ts";
 import type { Range, TextDocumentContentChangeEvent } from "./model/structures.ts";
 import type { PositionEncoding } from "./position-encoding.ts";
 
+/** A function call with many more arguments overflows the stack. */
+const mostArguments = 10_000;
+
 /** A text as lines, for many changes at once: a change touches only its own lines, and the text is joined at the end. */
 export class EditedLines {
   /** With their line breaks. */
@@ -45,13 +48,13 @@ export class EditedLines {
       (lines[last.line] as string).slice(last.column);
     // A line feed directly after a carriage return forms one line break with it.
     if (edited.startsWith("\n") && lines[line - 1]?.endsWith("\r")) edited = lines[--line] + edited;
-    if (line === last.line && !isBroken(text)) lines[line] = edited;
-    else
-      lines.splice(
-        line,
-        last.line - line + 1,
-        ...cut(edited, lineStarts(edited), last.line + 1 < lines.length),
-      );
+    if (line === last.line && !isBroken(text)) {
+      lines[line] = edited;
+      return;
+    }
+    const added = cut(edited, lineStarts(edited), last.line + 1 < lines.length);
+    if (added.length <= mostArguments) lines.splice(line, last.line - line + 1, ...added);
+    else this.#lines = lines.slice(0, line).concat(added, lines.slice(last.line + 1));
   }
 
   /** The line of a position and the offset in that line; a position behind the end of its line or of the text is moved to that end. */

@@ -49,7 +49,10 @@ export class IpcChannel implements Channel {
   }
 
   readonly #receive = (message: unknown): void => {
-    if (!this.#isOver) this.#listener?.message(JSON.stringify(message) ?? "");
+    if (this.#isOver) return;
+    const text = jsonOf(message);
+    if (text !== undefined) this.#listener?.message(text);
+    else this.#listener?.fault({ kind: "unreadable", message: "the message nests too deeply" });
   };
 
   #end(error?: Error): void {
@@ -57,5 +60,14 @@ export class IpcChannel implements Channel {
     this.#isOver = true;
     this.#process.off("message", this.#receive);
     this.#listener?.end(error);
+  }
+}
+
+/** Undefined if the message nests so deeply that serializing it overflows the stack; parsing it does not. */
+function jsonOf(message: unknown): string | undefined {
+  try {
+    return JSON.stringify(message) ?? "";
+  } catch {
+    return undefined;
   }
 }

@@ -135,6 +135,18 @@ describe("changes", () => {
     expect([document.text, document.lineCount, document.version]).toEqual([after, lines, 2]);
   });
 
+  test("may insert more lines than a function call takes arguments", () => {
+    const typed = Array.from({ length: 5 }, () => ({ range: rangeOf(0, 0, 0, 0), text: "a" }));
+    const pasted = { range: rangeOf(0, 5, 0, 5), text: "\n".repeat(200_000) };
+    const document = documentOf("x\ny").changed([...typed, pasted], 2);
+    expect([document.lineCount, document.text.length]).toEqual([200_002, 200_008]);
+    expect([document.lineAt(0), document.lineAt(200_000), document.lineAt(200_001)]).toEqual([
+      "aaaaa",
+      "x",
+      "y",
+    ]);
+  });
+
   test("without content raise the version only", () => {
     const document = documentOf("a").changed([], 7);
     expect([document.text, document.version]).toEqual(["a", 7]);

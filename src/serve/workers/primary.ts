@@ -187,10 +187,12 @@ export class HttpWorkers implements AsyncDisposable {
       { pid: worker.pid, how, restartInMs: pauseMs },
       "a worker exited unexpectedly",
     );
-    const pause = clock.after(pauseMs, () => {
+    const replace = (): void => {
       this.#pauses.delete(pause);
       this.#replacements.add(this.#fork());
-    });
+    };
+    // If no worker is left, nothing else keeps this process alive.
+    const pause = clock.after(pauseMs, replace, true);
     this.#pauses.add(pause);
   }
 }

@@ -34,6 +34,9 @@ export interface SseLinkOptions extends FetchLinkOptions {
   readonly clock?: Clock;
 }
 
+/** Least time between two attempts to resume, or a server that ends each stream would cause a flood of requests. */
+const leastPauseMs = 100;
+
 /** How long a cancelled call waits for the event id that it needs to end the stream on the server. */
 const leaveMs = 1_000;
 
@@ -106,6 +109,7 @@ class EventExchange {
     const { maxResumes = 5 } = this.#options;
     let failures = 0;
     let resumedFrom = "";
+    let resumedAt = Number.NEGATIVE_INFINITY;
     let lost: WireError | undefined;
     for (let first = true; first || failures <= maxResumes; first = false) {
       // The caller may have cancelled while headers were made, or between two connections.
@@ -125,7 +129,10 @@ class EventExchange {
       if (lastId === "" || this.#payload.cancelled) break;
       failures = lastId === resumedFrom ? failures + 1 : 1;
       resumedFrom = lastId;
-      await this.#pause(this.#retryMs * (failures - 1) * (0.5 + Math.random()));
+      const soonest = resumedAt + leastPauseMs - this.#clock.elapsed();
+      const asked = this.#retryMs * (failures - 1) * (0.5 + Math.random());
+      await this.#pause(Math.max(soonest, asked));
+      resumedAt = this.#clock.elapsed();
       this.#decoder = new EventStreamDecoder(this.#maxBytes, resumedFrom);
     }
     throw lost ?? endedEarly();

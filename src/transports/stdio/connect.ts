@@ -2,7 +2,12 @@ import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { Connection } from "../../connection/connection.ts";
 import { type ConnectingOptions, maxIncomingBytes } from "../../connection/connection-options.ts";
 import type { Notices } from "../../connection/notices.ts";
-import { StreamChannel } from "../../connection/stream-channel.ts";
+import {
+  type ByteStream,
+  StreamChannel,
+  type StreamChannelOptions,
+} from "../../connection/stream-channel.ts";
+import type { FrameFault } from "../../framing/framing.ts";
 import { type FramingChoice, framingOf } from "../../framing/framing-choice.ts";
 import { longestDelayMs } from "../../protocol/clock.ts";
 import { consoleLog } from "../../protocol/console-log.ts";
@@ -54,7 +59,7 @@ export async function spawnConnection(
     stderr: stderrSink(options.stderr ?? "inherit"),
     killAfterMs: Math.min(options.killAfterMs ?? 2_000, longestDelayMs),
   });
-  const own = new StreamChannel(stream, {
+  const own = new ChildChannel(command, stream, {
     framing,
     maxMessageBytes: maxIncomingBytes(limits),
     // Gathers the calls of everything read in this turn, for example on the sockets of a gateway.
@@ -72,6 +77,21 @@ export async function spawnConnection(
     maxStrikes: Number.POSITIVE_INFINITY,
     notices: options.notices,
   });
+}
+
+/** Names the program in errors about its output: a log line there looks like a fault of the protocol. */
+class ChildChannel extends StreamChannel {
+  readonly #name: string;
+
+  constructor(name: string, stream: ByteStream, options: StreamChannelOptions) {
+    super(stream, options);
+    this.#name = name;
+  }
+
+  override fault(fault: FrameFault): void {
+    const message = `${this.#name} printed what is not a message: ${fault.message}`;
+    super.fault(fault.fatal ? { ...fault, message } : fault);
+  }
 }
 
 function started(

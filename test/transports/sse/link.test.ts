@@ -9,6 +9,7 @@ import { createClient, stream } from "callwire";
 import { sseLink } from "callwire/sse";
 import { FakeClock } from "callwire/testing";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { type Clock, systemClock } from "../../../src/protocol/clock.ts";
 import { deferred } from "../contract/wire.ts";
 import { startProxy } from "../contract.ts";
 import { turn } from "../contract-methods.ts";
@@ -182,6 +183,26 @@ describe("a stream that is cut", () => {
       sending(`${item(4)}${anyError}`, "end"),
     );
     expect(await read(url, { maxResumes: 1 })).toEqual([1, 2, 3, 4, 7]);
+  });
+
+  test("is requested again at once, and later ten times a second at most, whatever the server asks for", async () => {
+    const pauses: number[] = [];
+    const clock: Clock = {
+      now: () => 0,
+      elapsed: () => 0,
+      after(delayMs, run, holds) {
+        if (holds) pauses.push(delayMs);
+        return systemClock.after(holds ? 0 : delayMs, run, holds);
+      },
+    };
+    const { url } = await scripted(
+      sending(`retry: 0\n${item(1)}`, "end"),
+      sending(item(2), "end"),
+      sending(item(3), "cut"),
+      sending(`${item(4)}${anyError}`, "end"),
+    );
+    expect(await read(url, { clock })).toEqual([1, 2, 3, 4, 7]);
+    expect(pauses).toEqual([0, 100, 100]);
   });
 
   test("without ids is lost, and the call is not sent again", async () => {

@@ -191,6 +191,16 @@ describe("a link that closes", () => {
   });
 });
 
+test.each([
+  ["content-length", "Listening", "A header line is not of the form 'Name: value'."],
+  ["newline", "HTTP/1.1 200 OK", "The peer speaks HTTP."],
+] as const)("a child that spoils %s framing is named in the error", async (framing, line, why) => {
+  const script = `console.log(${JSON.stringify(line)}); process.stdin.resume()`;
+  const connection = await spawnConnection(process.execPath, ["-e", script], { framing });
+  const message = `${process.execPath} printed what is not a message: ${why}`;
+  expect(await connection.closed).toMatchObject({ message });
+});
+
 test("a child that prints calls and reads nothing is disconnected before the answers fill memory", async () => {
   const flood = `
     const lines = "banner\\n".repeat(5000);
