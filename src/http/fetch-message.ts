@@ -86,21 +86,19 @@ export class FetchMessage implements HttpMessage {
       return;
     }
     let fault: BodyFault | undefined;
+    let stop = (): void => {};
+    // A client that sends nothing more is answered too.
+    const stopped = new Promise<void>((resolve) => {
+      stop = resolve;
+    });
     const fail = (found: BodyFault): void => {
       fault = found;
+      stop();
     };
     const body = new BodyBytes(this.#limits, fail);
     const sent = coding === undefined ? undefined : new BodyBytes(this.#limits, fail);
     try {
-      if (sent === undefined && Number(this.head.contentLength) < countedFromBytes) {
-        body.add(new Uint8Array(await this.#request.arrayBuffer()), true);
-      } else {
-        const { body: stream } = this.#request;
-        for await (const chunk of sent ? inflatedChunks(stream, sent) : chunksOf(stream)) {
-          body.add(chunk, false);
-          if (fault !== undefined) break;
-        }
-      }
+      await Promise.race([this.#readInto(body, sent), stopped]);
     } catch {
       // The client left in the middle of its body, or it cannot be inflated.
       fault ??= "unreadable";
@@ -111,6 +109,18 @@ export class FetchMessage implements HttpMessage {
       const text = body.takeText();
       reader.received(text, sent === undefined ? text : sent.takeBytes());
     } else reader.failed(fault);
+  }
+
+  async #readInto(body: BodyBytes, sent: BodyBytes | undefined): Promise<void> {
+    if (sent === undefined && Number(this.head.contentLength) < countedFromBytes) {
+      body.add(new Uint8Array(await this.#request.arrayBuffer()), true);
+      return;
+    }
+    const { body: stream } = this.#request;
+    for await (const chunk of sent ? inflatedChunks(stream, sent) : chunksOf(stream)) {
+      body.add(chunk, false);
+      if (body.hasFailed || sent?.hasFailed) return;
+    }
   }
 
   readLines(body: UploadBody): void {

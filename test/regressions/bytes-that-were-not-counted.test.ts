@@ -279,3 +279,17 @@ describe("replies behind fetch that nobody reads", () => {
     await expect(reader?.read()).rejects.toThrow("the client does not read its reply");
   });
 });
+
+test("a body behind fetch whose rest never comes is refused", async () => {
+  const server = createServer({}, { maxWireBytes: 100 * kibibyte, log: silentLog });
+  const handler = fetchHandler(server);
+  const begun = new Uint8Array(90 * kibibyte);
+  const ask = (): Promise<Response> => {
+    const body = new ReadableStream({ start: (controller) => controller.enqueue(begun) });
+    const headers = { "content-type": "application/json" };
+    const init = { method: "POST", headers, body, duplex: "half" } as const;
+    return handler(new Request("http://localhost/rpc", init));
+  };
+  const { status } = await Promise.race([ask(), ask()]);
+  expect(status).toBe(503);
+});
