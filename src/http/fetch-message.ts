@@ -1,3 +1,5 @@
+import { longLength } from "../protocol/memory-bounds.ts";
+import { streamOf } from "../protocol/sent-bytes.ts";
 import { BodyBytes, countedFromBytes } from "./body-bytes.ts";
 import { chunksOf, type HeaderRecord } from "./client-exchange.ts";
 import { type Coding, codingOf } from "./content-coding.ts";
@@ -7,6 +9,7 @@ import { StreamSink } from "./fetch-event-sink.ts";
 import { FetchHead } from "./fetch-head.ts";
 import type { BodyFault, BodyReader, HttpMessage, MessageLimits } from "./http-message.ts";
 import { type ByteSource, sourceOf } from "./multipart-reader.ts";
+import { UnreadBody } from "./unread-body.ts";
 import type { UploadBody } from "./upload-body.ts";
 
 const jsonHeaders = { "content-type": "application/json" };
@@ -83,21 +86,19 @@ export class FetchMessage implements HttpMessage {
       return;
     }
     let fault: BodyFault | undefined;
+    let stop = (): void => {};
+    // A client that sends nothing more is answered too.
+    const stopped = new Promise<void>((resolve) => {
+      stop = resolve;
+    });
     const fail = (found: BodyFault): void => {
       fault = found;
+      stop();
     };
     const body = new BodyBytes(this.#limits, fail);
     const sent = coding === undefined ? undefined : new BodyBytes(this.#limits, fail);
     try {
-      if (sent === undefined && Number(this.head.contentLength) < countedFromBytes) {
-        body.add(new Uint8Array(await this.#request.arrayBuffer()), true);
-      } else {
-        const { body: stream } = this.#request;
-        for await (const chunk of sent ? inflatedChunks(stream, sent) : chunksOf(stream)) {
-          body.add(chunk, false);
-          if (fault !== undefined) break;
-        }
-      }
+      await Promise.race([this.#readInto(body, sent), stopped]);
     } catch {
       // The client left in the middle of its body, or it cannot be inflated.
       fault ??= "unreadable";
@@ -108,6 +109,18 @@ export class FetchMessage implements HttpMessage {
       const text = body.takeText();
       reader.received(text, sent === undefined ? text : sent.takeBytes());
     } else reader.failed(fault);
+  }
+
+  async #readInto(body: BodyBytes, sent: BodyBytes | undefined): Promise<void> {
+    if (sent === undefined && Number(this.head.contentLength) < countedFromBytes) {
+      body.add(new Uint8Array(await this.#request.arrayBuffer()), true);
+      return;
+    }
+    const { body: stream } = this.#request;
+    for await (const chunk of sent ? inflatedChunks(stream, sent) : chunksOf(stream)) {
+      body.add(chunk, false);
+      if (body.hasFailed || sent?.hasFailed) return;
+    }
   }
 
   readLines(body: UploadBody): void {
@@ -141,8 +154,13 @@ export class FetchMessage implements HttpMessage {
   /** The runtime decides how long a request may take. */
   allowLateBody(): void {}
 
-  sendStream(status: number, bytes: ReadableStream<Uint8Array>, headers: HeaderRecord): void {
-    this.#answer(new Response(bytes, { status, headers }));
+  sendStream(
+    status: number,
+    bytes: ReadableStream<Uint8Array>,
+    headers: HeaderRecord,
+    held: number,
+  ): void {
+    this.#answer(new Response(this.#counted(bytes, held), { status, headers }));
   }
 
   inTurn(run: () => void): void {
@@ -153,7 +171,13 @@ export class FetchMessage implements HttpMessage {
     if (coding !== undefined) {
       // Without `encodeBody`, Workers would compress what is compressed.
       const init = { status, headers: { ...jsonHeaders, ...headers }, encodeBody: "manual" };
-      this.#answer(new Response(compressedStream(text), init));
+      this.#answer(new Response(this.#counted(compressedStream(text), text.length), init));
+      return;
+    }
+    if (text.length > longLength) {
+      const bytes = new TextEncoder().encode(text);
+      const own = { ...jsonHeaders, "content-length": `${bytes.length}`, ...headers };
+      this.sendStream(status, streamOf(bytes), own, bytes.length);
       return;
     }
     const isPlain = headers === undefined && status === 200;
@@ -186,6 +210,10 @@ export class FetchMessage implements HttpMessage {
 
   offClose(run: () => void): void {
     this.#request.signal.removeEventListener("abort", run);
+  }
+
+  #counted(bytes: ReadableStream<Uint8Array>, held: number): ReadableStream<Uint8Array> {
+    return new UnreadBody(bytes, held, this.#limits, this.#request.signal).body;
   }
 
   #answer(response: Response): void {

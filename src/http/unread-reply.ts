@@ -1,10 +1,10 @@
 import type { ServerResponse } from "node:http";
-import type { Buffering, WireBuffers } from "../protocol/memory-bounds.ts";
+import { type Buffering, longLength, type WireBuffers } from "../protocol/memory-bounds.ts";
 import { countUnsent } from "../streams/unsent-bytes.ts";
 import type { MessageLimits } from "./http-message.ts";
 
 /** A longer reply may not fit into the buffers of the operating system, so its client has to read. */
-export const largeReplyLength = 64 * 1024;
+export const largeReplyLength = longLength;
 
 /** Whether a reply of this length may be buffered; otherwise its client is disconnected. */
 export function hasRoomFor(

@@ -10,16 +10,36 @@ export interface Attachments {
   discard(): void;
   /** Most bytes of them that are held in memory. @default 10 MiB */
   readonly maxBytes?: number | undefined;
-  /** Bytes of them that are in memory until they are sent. @default 0 */
-  readonly heldBytes?: number;
+  /** What they are read from while they are sent. @default none */
+  readonly values?: readonly ByteValue[];
 }
+
+/** A value whose bytes can be sent. */
+export type ByteValue = Uint8Array | Blob | ReadableStream<Uint8Array>;
 
 /** Longer bytes of one message count as this many, so that a method may return more than all connections may buffer. */
 const mostCounted = 32 * 1024 * 1024;
 
 /** What the bytes of a message count as memory until they are sent. */
-export function countedBytes({ heldBytes = 0 }: Attachments): number {
-  return Math.min(heldBytes, mostCounted);
+export function countedBytes({ values = [] }: Attachments): number {
+  const held = values.reduce((sum, value) => sum + heldBy(value), 0);
+  return Math.min(held, mostCounted);
+}
+
+/** Streams and files count nothing, because they are read while they are sent. */
+function heldBy(value: ByteValue): number {
+  if (value instanceof Uint8Array) return value.length;
+  if (value instanceof ReadableStream || isFileOfBun(value)) return 0;
+  try {
+    // A clone shares the bytes. That of a Blob which still arrives is empty, and a file cannot be cloned.
+    return structuredClone(value).size;
+  } catch {
+    return 0;
+  }
+}
+
+function isFileOfBun(blob: Blob & { readonly name?: unknown }): boolean {
+  return typeof blob.name === "string" && !(blob instanceof File);
 }
 
 /** Bytes beside the reply to a call. */

@@ -77,7 +77,7 @@ export function changeHeld(bytes: number, server: HeldBytes, connection?: HeldBy
 }
 
 /** Shorter messages are buffered in any case: as many as there may be connections take little memory. */
-const longLength = 64 * 1024;
+export const longLength = 64 * 1024;
 
 /** A connection that buffers bytes. */
 export interface Buffering {

@@ -1,11 +1,9 @@
-import type { Attachments, ByteKind, Descriptor } from "./attachments.ts";
+import type { Attachments, ByteKind, ByteValue, Descriptor } from "./attachments.ts";
 import type { Reply, Request } from "./message.ts";
 import type { ValueCodec } from "./value-codec.ts";
 
 /** Shorter arrays of bytes are part of the message, as base64: a part of their own would take as many bytes. */
 export const attachedFromBytes = 16 * 1024;
-
-type ByteValue = Uint8Array | Blob | ReadableStream<Uint8Array>;
 
 /** The kind of a value whose bytes travel beside the message. */
 export function byteKindOf(value: object): ByteKind | undefined {
@@ -36,12 +34,8 @@ export class SentBytes implements Attachments {
     return this;
   }
 
-  /** Blobs are left out, because they may be files. */
-  get heldBytes(): number {
-    const lengths = this.#values.map(({ value }) =>
-      value instanceof Uint8Array ? value.length : 0,
-    );
-    return lengths.reduce((sum, length) => sum + length, 0);
+  get values(): readonly ByteValue[] {
+    return this.#values.map(({ value }) => value);
   }
 
   open(part: number): ReadableStream<Uint8Array> {

@@ -1,16 +1,21 @@
 /** Bytes beside messages, and requests that wait, take memory that the limits of a server must count. */
 import { EventEmitter, once } from "node:events";
+import { openAsBlob } from "node:fs";
 import type { IncomingMessage } from "node:http";
 import { connect, Socket } from "node:net";
 import { createClient, createServer, silentLog } from "callwire";
-import { httpLink } from "callwire/http";
+import { fetchHandler, httpLink } from "callwire/http";
 import { serveHttp } from "callwire/http/node";
+import { FakeClock } from "callwire/testing";
 import { webSocketLink } from "callwire/ws";
-import { expect, onTestFinished, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { WebSocket } from "ws";
 import { BodyBytes } from "../../src/http/body-bytes.ts";
 import { countRequest, inTurn } from "../../src/http/pipeline.ts";
+import { countedBytes } from "../../src/protocol/attachments.ts";
 import { WireBuffers } from "../../src/protocol/memory-bounds.ts";
+import { ReceivedBytes } from "../../src/protocol/received-bytes.ts";
+import { SentBytes } from "../../src/protocol/sent-bytes.ts";
 import { collect } from "../heap.ts";
 import { deferred } from "../transports/contract/wire.ts";
 import { add, post, RawClient, send, serve } from "../transports/http/wire.ts";
@@ -154,9 +159,15 @@ test("all bytes of a reply together have the limit of the link", async () => {
   await expect(narrow.call("values")).rejects.toBeInstanceOf(Error);
 });
 
-test("bytes of results that nobody reads count as buffered on a connection", async () => {
+const inMemory = [
+  ["Uint8Array", (length: number) => new Uint8Array(length)],
+  ["Blob", (length: number) => new Blob([new Uint8Array(length)])],
+  ["File", (length: number) => new File([new Uint8Array(length)], "a")],
+] as const;
+
+test.each(inMemory)("a %s that nobody reads counts as buffered on a connection", async (_, of) => {
   const { url } = await serve(
-    { bytes: () => new Uint8Array(150 * kibibyte) },
+    { bytes: () => of(150 * kibibyte) },
     {},
     { maxWireBytes: 200 * kibibyte },
   );
@@ -170,10 +181,10 @@ test("bytes of results that nobody reads count as buffered on a connection", asy
   await closed;
 });
 
-test("bytes of results that nobody reads count as buffered over HTTP", async () => {
+test.each(inMemory)("a %s that nobody reads counts as buffered over HTTP", async (_, of) => {
   const { port, server } = await serve(
     // More than the operating system buffers.
-    { bytes: () => new Uint8Array(48 * kibibyte * kibibyte) },
+    { bytes: () => of(48 * kibibyte * kibibyte) },
     { writeTimeoutMs: 0 },
     { maxWireBytes: kibibyte * kibibyte },
   );
@@ -185,4 +196,100 @@ test("bytes of results that nobody reads count as buffered over HTTP", async () 
     client.write(post('{"jsonrpc":"2.0","method":"bytes","types":{},"id":1}', accept)),
   ]);
   await once(request.socket, "close");
+});
+
+test("files and Blobs that still arrive do not count, because they are read while they are sent", async () => {
+  const held = (value: Blob) => {
+    const sent = new SentBytes();
+    sent.add(value);
+    return countedBytes(sent);
+  };
+  expect(held(await openAsBlob(import.meta.filename))).toBe(0);
+  expect(held(Object.assign(new Blob(["a file of Bun"]), { name: "/a" }))).toBe(0);
+  const open = () => new Blob(["bytes"]).stream();
+  const arriving = new ReceivedBytes({ open, discard: () => {} }, 10);
+  expect(held(arriving.value("blob", { part: 1, size: 5 }) as Blob)).toBe(0);
+  expect(held(new Blob(["bytes"]))).toBe(5);
+});
+
+describe("replies behind fetch that nobody reads", () => {
+  const length = 150 * kibibyte;
+  const methods = {
+    text: () => "x".repeat(length),
+    bytes: () => new Uint8Array(length),
+    blob: () => new Blob([new Uint8Array(length)]),
+  };
+  const kinds = ["text", "bytes", "blob"];
+
+  function asking(options?: Parameters<typeof fetchHandler>[1]) {
+    const server = createServer(methods, { maxWireBytes: 200 * kibibyte, log: silentLog });
+    const handler = fetchHandler(server, options);
+    return (name: string, init: RequestInit = {}): Promise<Response> => {
+      const types = name === "text" ? "" : ',"types":{}';
+      const accept = "application/json, multipart/form-data";
+      const headers = { "content-type": "application/json", accept, ...init.headers };
+      const body = `{"jsonrpc":"2.0","method":"${name}"${types},"id":1}`;
+      return handler(
+        new Request("http://localhost/rpc", { ...init, method: "POST", headers, body }),
+      );
+    };
+  }
+
+  test.each(kinds)("count until they are read: %s", async (name) => {
+    const ask = asking();
+    for (let i = 0; i < 3; i++) {
+      const response = await ask(name);
+      const whole = await response.arrayBuffer();
+      expect(whole.byteLength).toBeGreaterThan(length);
+      expect(response.headers.get("content-length")).toBe(`${whole.byteLength}`);
+    }
+    const [first, second] = [await ask(name), await ask(name)];
+    await expect(first.arrayBuffer()).rejects.toThrow("the client does not read its reply");
+    expect((await second.arrayBuffer()).byteLength).toBeGreaterThan(length);
+  });
+
+  test("count while they wait to be compressed", async () => {
+    const ask = asking();
+    const headers = { "accept-encoding": "gzip" };
+    const [first] = [await ask("text", { headers }), await ask("text", { headers })];
+    expect(first.headers.get("content-encoding")).toBe("gzip");
+    await expect(first.arrayBuffer()).rejects.toThrow("the client does not read its reply");
+  });
+
+  test.each(kinds)("no longer count when the client has left: %s", async (name) => {
+    const ask = asking();
+    const leaving = new AbortController();
+    const left = await ask(name, { signal: leaving.signal });
+    leaving.abort();
+    await expect(left.arrayBuffer()).rejects.toThrow();
+    await (await ask(name)).body?.cancel();
+    expect((await (await ask(name)).arrayBuffer()).byteLength).toBeGreaterThan(length);
+  });
+
+  test.each(kinds)("are cut after the time for a client that reads nothing: %s", async (name) => {
+    const clock = new FakeClock();
+    const ask = asking({ clock, writeTimeoutMs: 5_000 });
+    const reader = (await ask(name)).body?.getReader();
+    // A client that reads, however slowly, is not disconnected.
+    for (let i = 0; i < 2; i++) {
+      clock.advance(3_000);
+      expect((await reader?.read())?.done).toBe(false);
+    }
+    clock.advance(5_000);
+    await expect(reader?.read()).rejects.toThrow("the client does not read its reply");
+  });
+});
+
+test("a body behind fetch whose rest never comes is refused", async () => {
+  const server = createServer({}, { maxWireBytes: 100 * kibibyte, log: silentLog });
+  const handler = fetchHandler(server);
+  const begun = new Uint8Array(90 * kibibyte);
+  const ask = (): Promise<Response> => {
+    const body = new ReadableStream({ start: (controller) => controller.enqueue(begun) });
+    const headers = { "content-type": "application/json" };
+    const init = { method: "POST", headers, body, duplex: "half" } as const;
+    return handler(new Request("http://localhost/rpc", init));
+  };
+  const { status } = await Promise.race([ask(), ask()]);
+  expect(status).toBe(503);
 });

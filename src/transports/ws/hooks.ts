@@ -18,13 +18,18 @@ import {
   type Refused,
 } from "./upgrade-check.ts";
 
+/** Bun takes an unsigned integer of 32 bits. */
+const mostOfBun = 2 ** 32 - 1;
+
 /** One client, as crossws, Bun or a plain server-side WebSocket presents it. */
 export interface WsPeer extends TextSocket, Upgraded {
   send(message: string | OwnBytes): unknown;
   /** How a plain WebSocket presents binary frames; set to "arraybuffer". */
   binaryType?: string;
   /** The socket behind a peer of crossws. */
-  readonly websocket?: { readonly binaryType?: string | undefined } | undefined;
+  readonly websocket?:
+    | { readonly binaryType?: string | undefined; readonly bufferedAmount?: number | undefined }
+    | undefined;
   readonly remoteAddress?: string | undefined;
   /** What Bun's `server.upgrade` was given: `{ ...(await hooks.upgrade(request)), request }`. */
   readonly data?: Upgraded | undefined;
@@ -62,6 +67,8 @@ export interface WsHooks {
   drain(peer: WsPeer): void;
   close(peer: WsPeer, details?: number | { code?: number; reason?: string }, reason?: string): void;
   error(peer: WsPeer, error: unknown): void;
+  /** Bun closes the connection of a longer message before it has arrived. */
+  readonly maxPayloadLength: number;
 }
 
 export interface WsHandlerOptions extends AdmissionOptions<Request> {
@@ -90,6 +97,8 @@ export function wsHandler(service: Service, options: WsHandlerOptions = {}): WsH
   const connections = new OpenConnections(service);
   const access = new HostCheck(service, options);
   return {
+    // Twice as long, so that a message that is a little too long is answered.
+    maxPayloadLength: Math.min(2 * service.limits.maxMessageBytes, mostOfBun),
     async upgrade(request) {
       if (connections.size >= maxConnections) return refusal(full);
       const transport = transportOf({ request: withHost(request) });

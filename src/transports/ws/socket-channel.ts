@@ -12,6 +12,8 @@ export interface TextSocket {
   readonly bufferedAmount?: number;
   /** Bun's variant. */
   getBufferedAmount?(): number;
+  /** That of crossws, which has only this one. */
+  readonly websocket?: { readonly bufferedAmount?: number | undefined } | undefined;
 }
 
 export interface SocketChannelOptions {
@@ -52,7 +54,8 @@ export class SocketChannel implements Channel {
   }
 
   get bufferedBytes(): number {
-    return this.#socket.bufferedAmount ?? this.#socket.getBufferedAmount?.() ?? 0;
+    const { bufferedAmount = this.#socket.websocket?.bufferedAmount } = this.#socket;
+    return bufferedAmount ?? this.#socket.getBufferedAmount?.() ?? 0;
   }
 
   listen(listener: ChannelListener): void {

@@ -23,9 +23,8 @@ function peerOf(ws: WebSocket, headers: Record<string, string>, context: object)
     send: (message) => ws.send(message),
     close: (code, reason) => ws.close(code, reason),
     terminate: () => ws.terminate(),
-    get bufferedAmount() {
-      return ws.bufferedAmount;
-    },
+    // The only member that says how much is buffered.
+    websocket: ws,
     request: new Request("http://localhost/", { headers }),
     remoteAddress: "127.0.0.1",
     context,
@@ -276,6 +275,19 @@ describe("a peer that does not read", () => {
     },
   );
 
+  test("is disconnected if only the socket behind a peer of crossws says how much waits", () => {
+    const hooks = wsHandler(serverOf(methods));
+    const websocket = { bufferedAmount: 5 * 1024 * 1024 };
+    let isCut = false;
+    const terminate = () => {
+      isCut = true;
+    };
+    const peer: WsPeer = { send: () => {}, close: () => {}, terminate, websocket };
+    hooks.open(peer);
+    hooks.message(peer, echo);
+    expect(isCut).toBe(true);
+  });
+
   test.each(["the drain hook", "looking again"])(
     "stops a stream until %s reports room",
     async (how) => {
@@ -329,6 +341,13 @@ test.each([true, false])(
     expect(vi.getTimerCount()).toBe(0);
   },
 );
+
+test("Bun is told how long messages may be", () => {
+  const limits = (maxMessageBytes: number) => ({ limits: { maxMessageBytes } });
+  expect(wsHandler(serverOf(methods)).maxPayloadLength).toBe(2 * 1024 * 1024);
+  expect(wsHandler(serverOf(methods, limits(1e4))).maxPayloadLength).toBe(2e4);
+  expect(wsHandler(serverOf(methods, limits(1e12))).maxPayloadLength).toBe(2 ** 32 - 1);
+});
 
 test("a peer whose send throws counts as gone", async () => {
   const server = serverOf(methods);
