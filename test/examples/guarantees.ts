@@ -48,6 +48,10 @@ export const guarantees: Readonly<Record<string, readonly Guarantee[]>> = {
   ],
   "wires.md": [
     {
+      says: "at most ten times a second",
+      test: ["transports/sse/link.test.ts", "later ten times a second at most"],
+    },
+    {
       says: "served on every wire",
       test: ["transports/contract/calls.ts", "many calls in flight are paired with their answers"],
     },
@@ -93,6 +97,11 @@ export const guarantees: Readonly<Record<string, readonly Guarantee[]>> = {
     },
   ],
   "nats-durable.md": [
+    { says: "holds at most `maxInFlight`", because: option },
+    {
+      says: "requests at most 32 MiB",
+      test: ["transports/nats/jetstream-delivery.test.ts", "does not disconnect the worker"],
+    },
     { says: "as on every transport", because: "compares with plain notifications" },
     {
       says: "at most 1,024",
@@ -214,6 +223,10 @@ export const guarantees: Readonly<Record<string, readonly Guarantee[]>> = {
     { says: "renews a lease every ten seconds", because: interval },
   ],
   "a2a.md": [
+    {
+      says: "at most as much of `maxAgents`",
+      test: ["a2a/agent.test.ts", "more than its share of messages from one caller"],
+    },
     {
       says: "at most 1,000 for one webhook and 16 MiB",
       test: ["a2a/push.test.ts", "hold 16 MiB of notifications together"],
@@ -342,6 +355,14 @@ export const guarantees: Readonly<Record<string, readonly Guarantee[]>> = {
     },
   ],
   "mcp-client.md": [
+    {
+      says: "at most 16 MiB of them",
+      test: ["mcp/client/result-cache.test.ts", "at most 16 MiB of results are kept"],
+    },
+    {
+      says: "at most 100 questions",
+      test: ["mcp/client/turns.test.ts", "more than a hundred questions at once"],
+    },
     {
       says: "at most 256 calls are in flight",
       test: ["mcp/client/turns.test.ts", "of many calls 256 are on their way at a time"],
