@@ -510,9 +510,12 @@ describe("a bridge", () => {
     write({ method: "states", id: 2 });
     await gateway.shown(/"result":\[\],"id":2/);
     await cancelled(3);
-    write({ method: "states", id: 4 });
-    // A call that was cancelled before it was forwarded did not start.
-    await gateway.shown(/"result":(\[\]|\["begun","cancelled"\]),"id":4/);
+    let result = "";
+    // A call that was cancelled before it was forwarded did not start; one that started may be asked about before it ends.
+    for (let id = 4; !["[]", '["begun","cancelled"]'].includes(result); id++) {
+      write({ method: "states", id });
+      [, result = ""] = await gateway.shown(new RegExp(`"result":(\\[.*\\]),"id":${id}}`));
+    }
   });
 });
 
