@@ -114,7 +114,7 @@ export class Upstream {
   /** Watches a resource, by its own URI, as long as clients want that. */
   async watch(uri: string, watcher: Watcher): Promise<void> {
     if (this.#watched.has(uri)) return;
-    // Those that nobody wants any more are closed with their next change, or when there is no room.
+    // A watch without subscribers ends with its next change, or when its place is needed.
     if (this.#watched.size >= mostWatched) {
       for (const watched of [...this.#watched.values()]) if (!watched.isWanted()) watched.stop();
     }
